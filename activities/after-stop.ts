@@ -31,12 +31,12 @@ export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => R
     const suggests = config.suggestPrompts === true && !config.scripted && until !== 'run';
     if (deps.afterStop.length === 0 && !memory && !suggests) return null;
     const { entries } = await deps.transcripts.whole(session, head);
-    const ended = { session, queryId, depth, run, cwd, entries, ...(traceparent && { traceparent }) };
+    const finished = { session, queryId, depth, run, cwd, entries, ...(traceparent && { traceparent }) };
     const [remembering, suggesting] = splitAttempt(attempt);
     const [spend, suggested] = await Promise.all([
-      memory?.extract(remembering, { config, step }, ended) ?? null,
-      suggests ? suggestPrompt(deps, suggesting, { config, step }, ended) : null,
-      Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log))),
+      memory?.extract(remembering, { config, step }, finished) ?? null,
+      suggests ? suggestPrompt(deps, suggesting, { config, step }, finished) : null,
+      Promise.all(deps.afterStop.map((handler) => runHandler(handler, finished, attempt, deps.log))),
     ]);
     if (isGivenUp(attempt)) throw createGivenUpError(attempt);
     const ofMemory = memory && spend ? addSpend(spend, memory.takeSpend(session)) : null;
@@ -68,15 +68,15 @@ function splitAttempt(attempt: Attempt): readonly [Attempt, Attempt] {
 
 async function runHandler(
   { name, timeoutMs, run }: AfterStopHandler,
-  ended: Omit<EndedRun, 'signal'>,
+  finished: Omit<EndedRun, 'signal'>,
   { signal: stopped, number }: Attempt,
   log: Deps['log'],
 ): Promise<void> {
   try {
-    await runWithin(timeoutMs, stopped, (signal) => run({ ...ended, signal }));
+    await runWithin(timeoutMs, stopped, (signal) => run({ ...finished, signal }));
   } catch (error) {
     const what = stopped.aborted && !(error instanceof TimedOut) ? 'was stopped' : reasonOf(error);
-    log('warn', `after-stop handler ${name}: ${what}`, { ...runFields(ended), attempt: number });
+    log('warn', `after-stop handler ${name}: ${what}`, { ...runFields(finished), attempt: number });
   }
 }
 
@@ -88,7 +88,7 @@ type SuggestedPrompt = { readonly text: string | null; readonly spend: Spend };
 const SUGGEST_MS = 60_000;
 const SUGGEST_TOKENS = 200;
 /** Characters of the run that are read. */
-const READ = 20_000;
+const READ_CHARACTERS = 20_000;
 
 type SuggestDeps = Pick<Deps, 'model' | 'models' | 'observe' | 'redact' | 'now' | 'log' | 'transcripts'>;
 
@@ -96,18 +96,22 @@ async function suggestPrompt(
   deps: SuggestDeps,
   attempt: Attempt,
   { config, step }: { readonly config: RunConfig; readonly step: number },
-  ended: Pick<EndedRun, 'entries'>,
+  finished: Pick<EndedRun, 'entries'>,
 ): Promise<SuggestedPrompt> {
   const bounds = startDeadline(SUGGEST_MS, attempt.signal);
   const bound = boundAttempt(attempt, bounds.signal);
-  const small = openSmallModel(deps, bound, config, { step, iteration: 0, left: limitsLeft(config, ended) });
+  const small = openSmallModel(deps, bound, config, { step, iteration: 0, left: limitsLeft(config, finished) });
   try {
     const fixed = SYSTEM.length + writeQuestion('', TASK).length;
     const room = Math.max(0, small.room(SUGGEST_TOKENS, CHARACTERS_PER_TOKEN) - fixed);
-    const said = await renderFinishedRun(deps, ended.entries, 'all', Math.min(READ, room));
-    const asked = await small.ask({ system: SYSTEM, text: writeQuestion(said, TASK), maxTokens: SUGGEST_TOKENS });
-    if (asked.kind !== 'text') throw new Error(asked.kind === 'failed' ? asked.failure.detail : 'it took too long');
-    return { text: readSuggestion(deps.redact(asked.text)), spend: small.spend() };
+    const transcript = await renderFinishedRun(deps, finished.entries, 'all', Math.min(READ_CHARACTERS, room));
+    const answer = await small.ask({
+      system: SYSTEM,
+      text: writeQuestion(transcript, TASK),
+      maxTokens: SUGGEST_TOKENS,
+    });
+    if (answer.kind !== 'text') throw new Error(answer.kind === 'failed' ? answer.failure.detail : 'it took too long');
+    return { text: readSuggestion(deps.redact(answer.text)), spend: small.spend() };
   } catch (error) {
     if (!isGivenUp(attempt)) deps.log('warn', `no prompt was suggested: ${reasonOf(error)}`, runFields(config));
     return { text: null, spend: small.spend() };

@@ -209,19 +209,19 @@ export function createFence({
   heartbeatTimeoutMs = 0,
 }: FencePorts): Fence {
   const leaseMs = heartbeatTimeoutMs * LEASE;
-  let lost = false;
+  let superseded = false;
   // Both clocks are needed: one can be set back, the other stands still while the machine sleeps.
   let lastSeen = { at: scheduled, tick: performance.now() };
   const isFresh = (): boolean => Date.now() - lastSeen.at < leaseMs && performance.now() - lastSeen.tick < leaseMs;
   const check = async (when?: 'now'): Promise<boolean> => {
-    if (lost || (when !== 'now' && isFresh())) return !lost;
-    const asked = { at: Date.now(), tick: performance.now() };
+    if (superseded || (when !== 'now' && isFresh())) return !superseded;
+    const sent = { at: Date.now(), tick: performance.now() };
     const current = await isCurrent(beat, signal);
-    if (current) lastSeen = asked;
-    else lost = true;
+    if (current) lastSeen = sent;
+    else superseded = true;
     return current;
   };
-  return { check, isLost: () => lost };
+  return { check, isLost: () => superseded };
 }
 
 /** Asks a server that cannot be reached again, until the attempt is ended for another reason. */

@@ -12,7 +12,7 @@ import { createPromptHooks } from './run/around-runs.ts';
 import { announceEntries, endWithResult, endIfThrows } from '../store/live/tell.ts';
 import type { LiveWriter } from '../store/live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
-import { chooseModel, keepsPast, withFacts } from './model/request.ts';
+import { chooseWithFacts, keepsPast } from './model/request.ts';
 import { afterWait, noTries, type Tries, readRemainingWait } from './model/refused/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScriptedModel } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
@@ -38,14 +38,14 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   const answer = async (opened: OpenedCall, view: ExtendedView): Promise<ModelCallAnswer> => {
     const { attempt, input, config, record, live, stored } = opened;
     if (stored) {
-      await retellStored(deps, live, { session: attempt.session, known: stored, given: view });
+      await retellStored(deps, live, { session: attempt.session, known: stored, extended: view });
       return inDoubt(stored);
     }
     const tries = readTries(attempt, input);
     const step = { ...opened, deps, tries };
     const { spend } = tries;
-    const ended = await findEndedCaller(attempt, config);
-    if (ended !== null) return endWithout(step, { kind: 'failed', detail: ended, spend });
+    const callerEnd = await findEndedCaller(attempt, config);
+    if (callerEnd !== null) return endWithout(step, { kind: 'failed', detail: callerEnd, spend });
     const exhausted = notAgain(input, tries, 'its worker ended while the model answered');
     if (exhausted) return endWithout(step, exhausted);
     const parked = await resumeWait(step);
@@ -53,7 +53,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const { stop, entries } = await askPromptHooks(attempt, input, config, view, live);
     if (stop !== null) return endWithout(step, { kind: 'hook_stopped', detail: stop, spend });
 
-    const chosen = chooseModelWithFacts(deps, config, input);
+    const chosen = chooseWithFacts(deps.models, config, input.model);
     const added = [...view.added, ...(await collectEntries(deps, config, view, entries))];
     const keeps = keepsPast(config, chosen.model, deps.models);
     const base = deps.transcripts.shrinkResults({ ...view, added }, deps.now(), keeps);
@@ -89,11 +89,6 @@ type OpenedCall = Pick<ModelStep, 'attempt' | 'input' | 'config' | 'record' | 'l
   readonly stored: ModelResult | null;
 };
 
-function chooseModelWithFacts({ models }: Deps, config: RunConfig, { model }: CallModel): ModelStep['chosen'] {
-  const chosen = chooseModel(config, model);
-  return { ...chosen, model: withFacts(chosen.model, models) };
-}
-
 /** Milliseconds for which a root session that was running counts as running. */
 const ROOT_SEEN_MS = 10_000;
 const MOST_ROOTS = 1_000;
@@ -104,14 +99,14 @@ const MOST_ROOTS = 1_000;
  */
 function createParentWatch() {
   const looks = shareInFlight<SessionId, boolean>();
-  const seen = new RecentMap<SessionId, number>(MOST_ROOTS);
+  const lastRunning = new RecentMap<SessionId, number>(MOST_ROOTS);
   return async ({ isOver }: Pick<Attempt, 'isOver'>, { agent }: RunConfig): Promise<string | null> => {
     if (!agent || !isOver) return null;
     const { parent, root } = agent;
     if (await looks(parent, isOver)) return `session ${parent}, which started this agent, is over`;
-    if (root === parent || performance.now() - (seen.get(root) ?? -Infinity) < ROOT_SEEN_MS) return null;
+    if (root === parent || performance.now() - (lastRunning.get(root) ?? -Infinity) < ROOT_SEEN_MS) return null;
     if (await looks(root, isOver)) return `session ${root}, which this agent works for, is over`;
-    seen.set(root, performance.now());
+    lastRunning.set(root, performance.now());
     return null;
   };
 }
@@ -132,9 +127,9 @@ async function collectEntries(
   deps: Deps,
   config: RunConfig,
   { view, added }: ExtendedView,
-  told: readonly Entry[],
+  hookEntries: readonly Entry[],
 ): Promise<readonly Entry[]> {
-  return [...told, ...(await deps.attachments.collect(config, { view, added: [...added, ...told] }))];
+  return [...hookEntries, ...(await deps.attachments.collect(config, { view, added: [...added, ...hookEntries] }))];
 }
 
 /**
@@ -172,14 +167,14 @@ function captureFiles(step: ModelStep): ModelStep {
   return files ? { ...step, files } : step;
 }
 
-async function requestAndSettle(given: ModelStep): Promise<ModelCallAnswer> {
-  await given.deps.tools.refresh();
-  const { step, attempted } = await requestReply(captureFiles(addPickSpend(given)));
-  const { deps, attempt, config } = step;
-  if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
+async function requestAndSettle(opened: ModelStep): Promise<ModelCallAnswer> {
+  const { deps, attempt, config } = opened;
+  await deps.tools.refresh();
+  const { step, outcome } = await requestReply(captureFiles(addPickSpend(opened)));
+  if (outcome.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
     throw createGivenUpError(attempt);
   }
-  const result = await settle(step, attempted);
+  const result = await settle(step, outcome);
   if (!('head' in result)) return endWithout(step, result);
   deps.memory?.prepare(step);
   deps.attachments.prefetch(config);

@@ -46,10 +46,10 @@ async function captureLast(
   base: ExtendedView,
 ): Promise<FilesEntry | null> {
   const { snapshots } = deps;
-  const ended = base.added.find((entry) => entry.kind === 'run_ended')?.ended;
+  const end = base.added.find((entry) => entry.kind === 'run_ended')?.ended;
   // Looking for the start copies all entries, which is for nothing where nothing is captured.
-  if (!ended || !snapshots) return null;
-  const started = findRunStart(base.view.entries, base.added, ended.run);
+  if (!end || !snapshots) return null;
+  const started = findRunStart(base.view.entries, base.added, end.run);
   return started
     ? await snapshots.captureLast({ config: await deps.config(started.config), head, base, signal })
     : null;
@@ -65,12 +65,12 @@ async function tellRunEnd(
   { session, signal, number }: Attempt,
   { view, added }: ExtendedView,
 ): Promise<void> {
-  const ended = added.find((entry) => entry.kind === 'run_ended')?.ended;
-  const started = ended && findRunStart(view.entries, added, ended.run);
+  const end = added.find((entry) => entry.kind === 'run_ended')?.ended;
+  const started = end && findRunStart(view.entries, added, end.run);
   if (!started) return;
   const runConfig = await config(started.config);
   const { cwd, queryId, depth } = runConfig;
-  const about = { session, run: ended.run, reason: ended.terminal.reason, cwd, queryId, depth };
+  const about = { session, run: end.run, reason: end.terminal.reason, cwd, queryId, depth };
   const fields = { ...runFields(runConfig), attempt: number };
   for (const { tool, detail } of await tools.closeRun(runConfig, { ...about, signal }))
     log('warn', `tool ${tool} failed to close at the end of the run: ${detail}`, fields);

@@ -80,7 +80,7 @@ export type Deps = {
  * Returns the summary of what a compaction leaves out, or null when there is none. `text` is the
  * conversation as a model would be asked about it, `system` the instruction.
  */
-export type Summarizer = (asked: { readonly system: string; readonly text: string }) => Promise<string | null>;
+export type Summarizer = (question: { readonly system: string; readonly text: string }) => Promise<string | null>;
 
 /** Git work trees of isolated agents (L72). */
 export type Worktrees = {
@@ -109,7 +109,7 @@ type OpenedWorktree =
 export type AfterStopHandler = {
   readonly name: string;
   readonly timeoutMs: number;
-  readonly run: (ended: EndedRun) => Promise<void>;
+  readonly run: (finished: EndedRun) => Promise<void>;
 };
 
 export type EndedRun = {
@@ -141,7 +141,7 @@ export type Memory = {
   extract(
     attempt: Attempt,
     about: { readonly config: RunConfig; readonly step: number },
-    ended: Pick<EndedRun, 'entries'>,
+    finished: Pick<EndedRun, 'entries'>,
   ): Promise<Spend>;
 };
 

@@ -28,9 +28,9 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
     const live = deps.live.open({ ...place, retells: call.step });
     return endIfThrows(live, async () => {
-      const given = await deps.transcripts.extend(session, call.head, call.append);
-      announceGiven(live, call, given);
-      await retellStored(deps, live, { session, known, given });
+      const extended = await deps.transcripts.extend(session, call.head, call.append);
+      announceGiven(live, call, extended);
+      await retellStored(deps, live, { session, known, extended });
       return endWithResult(live, inDoubt(known));
     });
   };
@@ -46,9 +46,9 @@ export function announceGiven(live: LiveWriter, call: CallModel, { view, added }
 }
 
 /** Tells of a compaction that was prepared in parallel where it takes effect. */
-function tellPrepared(live: LiveWriter, { iteration }: Pick<CallModel, 'iteration'>, given: ExtendedView): void {
-  const at = given.added.findIndex(({ kind }) => kind === 'boundary');
-  if (at >= 0) announceBoundary(live, iteration, entriesOf(given), given.view.length + at);
+function tellPrepared(live: LiveWriter, { iteration }: Pick<CallModel, 'iteration'>, extended: ExtendedView): void {
+  const at = extended.added.findIndex(({ kind }) => kind === 'boundary');
+  if (at >= 0) announceBoundary(live, iteration, entriesOf(extended), extended.view.length + at);
 }
 
 function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
@@ -59,17 +59,21 @@ function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
 
 /**
  * Tells a stored reply again: its attempt died before it could say so, and what it had shown was
- * taken back. `given` is what the step appended before the reply. Throws StoreError.
+ * taken back. `extended` is what the step appended before the reply. Throws StoreError.
  */
 export async function retellStored(
   { transcripts, tools }: Pick<Deps, 'transcripts' | 'tools'>,
   live: LiveWriter,
-  { session, known, given }: { readonly session: SessionId; readonly known: ModelResult; readonly given: ExtendedView },
+  {
+    session,
+    known,
+    extended,
+  }: { readonly session: SessionId; readonly known: ModelResult; readonly extended: ExtendedView },
 ): Promise<void> {
   const view = 'head' in known ? await transcripts.view(session, known.head) : null;
   if (!view || !lastReply(view)) return;
   // These entries were collected for the reply, which is told below.
-  announceEntries(live, view.from(given.view.length + given.added.length));
+  announceEntries(live, view.from(extended.view.length + extended.added.length));
   retellLast({ tools }, live, view);
 }
 

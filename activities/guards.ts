@@ -61,8 +61,8 @@ export function refuseWithoutHooks({ hooks }: Pick<Deps, 'hooks'>, config: Pick<
  * Removes each taken name once; a name may occur more than once, because functions need not have
  * one.
  */
-function removeOnce(names: readonly string[], taken: readonly string[]): readonly string[] {
-  const left = [...taken];
+function removeOnce(names: readonly string[], removed: readonly string[]): readonly string[] {
+  const left = [...removed];
   return names.filter((name) => {
     const at = left.indexOf(name);
     if (at >= 0) left.splice(at, 1);

@@ -115,8 +115,8 @@ export function rememberHeads(): RememberedHeads {
 /**
  * Returns the record that counts. A create that took effect while its answer was lost finds itself.
  */
-function pickRecord<Result>(created: CreateOutcome, mine: StoredStep<Result>): StoredStep<Result> {
-  return created.kind === 'created' ? mine : decode(created.bytes);
+function pickRecord<Result>(created: CreateOutcome, own: StoredStep<Result>): StoredStep<Result> {
+  return created.kind === 'created' ? own : decode(created.bytes);
 }
 
 function decode<Result>(bytes: Uint8Array): StoredStep<Result> {

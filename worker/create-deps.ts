@@ -146,7 +146,7 @@ export async function createDeps(
     observe,
     traced: settings.traced ?? false,
     small: createSmallModelFactory(asking),
-    seen: createSeenByTools(transcripts.view),
+    seenFiles: createSeenByTools(transcripts.view),
     readMessages: async (session, head) => {
       const { messages } = await transcripts.messages({ view: await transcripts.view(session, head), added: [] });
       return messages.slice(

@@ -53,17 +53,17 @@ export function createAttachments(
   { dataDir, skills, background }: AttachmentPlaces = {},
 ): Attachments {
   const ahead = createPrefetch(providers, { log });
-  const seen = createSeenFilesReader();
+  const readSeenFiles = createSeenFilesReader();
   return {
     prefetch: ({ session, queryId, depth, run, cwd, traceparent }) =>
       ahead.start({ session, queryId, depth, run, cwd, ...(traceparent && { traceparent }) }),
     async collect(config, { view, added }) {
       const { session, cwd, folders } = config;
       const since = lastReply(view)?.position ?? -1;
-      const ended = background?.news(session, since) ?? [];
+      const finished = background?.news(session, since) ?? [];
       const collected = ahead.take(session, since).map(clipAttachment).map(quoteAttachment);
-      const settled = [...collected, ...ended.map(clipAttachment)];
-      const known = seen(view, added);
+      const settled = [...collected, ...finished.map(clipAttachment)];
+      const known = readSeenFiles(view, added);
       const found = skills ? await tellNewSkills(skills, config, findToldSkills(view), dataDir) : null;
       const attached = [...settled, ...(await readInstructions(config, known, dataDir)), ...(found ? [found] : [])].map(
         toNotice,
@@ -113,7 +113,7 @@ const oneLine = (path: string): string => path.replaceAll(/\p{Cc}/gu, '\ufffd');
 
 function noticeChangedFiles(files: readonly SeenFile[], cwd: string): FilesChanged {
   const named = (path: string): string => oneLine(isInside(cwd, path) ? relative(cwd, path) : path);
-  const paths = files.map(({ path, gone }) => `${named(path)}${gone === true ? ' (deleted)' : ''}`);
+  const paths = files.map(({ path, gone: isGone }) => `${named(path)}${isGone === true ? ' (deleted)' : ''}`);
   return { kind: 'files_changed', paths, files };
 }
 
@@ -122,8 +122,8 @@ function noticeChangedFiles(files: readonly SeenFile[], cwd: string): FilesChang
  * time. A change by a shell command is told as well, because only the file tools are tracked. Never
  * throws.
  */
-function findChangedFiles(seen: SeenFiles, reach: Reach, most: number): readonly SeenFile[] {
-  const known = [...seen.values()].filter(({ path }) => isInReach(reach, path));
+function findChangedFiles(seenFiles: SeenFiles, reach: Reach, most: number): readonly SeenFile[] {
+  const known = [...seenFiles.values()].filter(({ path }) => isInReach(reach, path));
   const changed = known.flatMap((file) => {
     const now = readFileFacts(file.path);
     return now === null || isSameFile(file, now) ? [] : [now];
@@ -145,19 +145,19 @@ const SHARE = 0.02;
 type SkillConfig = Pick<RunConfig, 'cwd' | 'permissions' | 'tools' | 'models' | 'toolNames'>;
 
 /**
- * Names the skills that are new. `told` are the texts that this has returned since the model's view
- * began. Null: nothing is new. Skills without room are left out, from the end.
+ * Names the skills that are new. `earlier` are the texts that this has returned since the model's
+ * view began. Null: nothing is new. Skills without room are left out, from the end.
  */
 export async function tellNewSkills(
   settings: SkillSettings,
   config: SkillConfig,
-  told: readonly string[],
+  earlier: readonly string[],
   hidden: string | undefined,
 ): Promise<Attachment | null> {
   const { cwd, permissions = {}, tools, models } = config;
   if (!isListed(tools, 'skill')) return null;
   const { skills } = await findSkills(settings, { cwd, hidden, mayRead: (path) => mayReadByRules(config, path) });
-  const known = new Set(told.flatMap((text) => text.split('\n')));
+  const known = new Set(earlier.flatMap((text) => text.split('\n')));
   const isDenied = ({ name }: Skill): boolean =>
     findTouchingRule(permissions.deny, { tool: { name: 'skill' }, cwd, subject: () => ({ kind: 'name', name }) }) !==
     undefined;
@@ -166,7 +166,7 @@ export async function tellNewSkills(
     .map(writeLine)
     .filter((line) => !known.has(line));
   let left =
-    models[0].window * CHARACTERS_PER_TOKEN * SHARE - told.reduce((sum, text) => sum + text.length, HEAD.length);
+    models[0].window * CHARACTERS_PER_TOKEN * SHARE - earlier.reduce((sum, text) => sum + text.length, HEAD.length);
   const fitting = lines.filter((line) => (left -= line.length + 1) >= 0);
   return fitting.length === 0
     ? null

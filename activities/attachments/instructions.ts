@@ -41,13 +41,13 @@ type InstructionConfig = Pick<RunConfig, 'cwd' | 'permissions' | 'instructions'>
  */
 export async function readInstructions(
   config: InstructionConfig,
-  seen: SeenFiles,
+  seenFiles: SeenFiles,
   hidden: string | undefined,
 ): Promise<readonly Attachment[]> {
   if (config.instructions === false) return [];
   const above = listFoldersAbove(config.cwd);
   const place: InstructionPlace = { config, root: above[0] ?? config.cwd, hidden };
-  const folders = [...above, ...listFoldersOnTheWay(config.cwd, seen)];
+  const folders = [...above, ...listFoldersOnTheWay(config.cwd, seenFiles)];
   const found = await Promise.all(folders.map((folder) => readFolder(place, folder)));
   let left = MOST_TOGETHER;
   return found.filter((each) => each !== null).filter(({ text }) => (left -= text.length) >= 0);
@@ -85,11 +85,11 @@ function findOwner(path: string): number | null {
 }
 
 /** Lists folders, parents before what lies in them. */
-function listFoldersOnTheWay(root: string, seen: SeenFiles): readonly string[] {
+function listFoldersOnTheWay(root: string, seenFiles: SeenFiles): readonly string[] {
   const folders = new Set([root]);
-  const newestFirst = [...seen.values()].toReversed();
-  for (const { path, gone } of newestFirst) {
-    if (gone === true || !isInside(root, path)) continue;
+  const newestFirst = [...seenFiles.values()].toReversed();
+  for (const { path, gone: isGone } of newestFirst) {
+    if (isGone === true || !isInside(root, path)) continue;
     for (let at = dirname(path); at !== root && isInside(root, at); at = dirname(at)) folders.add(at);
     if (folders.size >= MOST_FOLDERS) break;
   }
@@ -119,7 +119,7 @@ const CODE = /^```[^]*?^```|`[^`\n]*`/gm;
  * cannot be told is mentioned. Names of no file are words.
  */
 async function readImports(place: InstructionPlace, from: string, text: string): Promise<readonly string[]> {
-  const told: string[] = [];
+  const texts: string[] = [];
   const known = new Set([from]);
   const open = [{ from, text }];
   for (let next = open.shift(); next !== undefined; next = open.shift()) {
@@ -128,16 +128,16 @@ async function readImports(place: InstructionPlace, from: string, text: string):
       if (known.has(path)) continue;
       known.add(path);
       if (known.size > MOST_IMPORTS + 1)
-        return [...told, `(More than ${MOST_IMPORTS} files are named: the rest is left out.)`];
+        return [...texts, `(More than ${MOST_IMPORTS} files are named: the rest is left out.)`];
       const named = name.startsWith('~') || name.startsWith('/') ? null : await readText(place, path);
       if (named !== null) {
-        told.push(`(${relative(place.config.cwd, path)} says:)\n${named}`);
+        texts.push(`(${relative(place.config.cwd, path)} says:)\n${named}`);
         open.push({ from: path, text: named });
       } else if (/\.\w+$/.test(name) && (/^[~/]|\.\.\//.test(name) || existsSync(path)))
-        told.push(`(@${name} is left out: it is no readable file of this workspace.)`);
+        texts.push(`(@${name} is left out: it is no readable file of this workspace.)`);
     }
   }
-  return told;
+  return texts;
 }
 
 /**

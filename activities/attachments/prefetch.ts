@@ -66,21 +66,21 @@ export function createPrefetch(
     start(context) {
       if (providers.length === 0) return;
       const { session } = context;
-      const asked = all.get(session) ?? createSessionTexts();
-      all.set(session, asked);
+      const texts = all.get(session) ?? createSessionTexts();
+      all.set(session, texts);
       for (const provider of providers) {
-        if (!asked.pending.has(provider.name)) void askProvider(provider, context, asked, log);
+        if (!texts.pending.has(provider.name)) void askProvider(provider, context, texts, log);
       }
     },
     take(session, since) {
-      const asked = all.get(session);
-      if (asked === undefined) return [];
-      if (asked.since !== since) asked.taken.clear();
-      asked.since = since;
-      for (const [name, text] of asked.settled) asked.taken.set(name, text);
-      asked.settled.clear();
+      const texts = all.get(session);
+      if (texts === undefined) return [];
+      if (texts.since !== since) texts.taken.clear();
+      texts.since = since;
+      for (const [name, text] of texts.settled) texts.taken.set(name, text);
+      texts.settled.clear();
       return providers.flatMap(({ name }) => {
-        const text = asked.taken.get(name);
+        const text = texts.taken.get(name);
         return text === undefined ? [] : [{ source: name, text }];
       });
     },
@@ -101,21 +101,21 @@ async function askProvider(
   { pending, settled }: SessionTexts,
   log: Log,
 ): Promise<void> {
-  const given = new AbortController();
-  pending.set(name, given);
+  const controller = new AbortController();
+  pending.set(name, controller);
   try {
-    const text = await runWithin(timeoutMs, given.signal, (signal) => collect({ ...context, signal }));
+    const text = await runWithin(timeoutMs, controller.signal, (signal) => collect({ ...context, signal }));
     if (text !== null && text.trim() !== '') settled.set(name, text);
   } catch (error) {
-    if (given.signal.reason === FORGOTTEN) return;
+    if (controller.signal.reason === SESSION_FORGOTTEN) return;
     log('warn', `attachment ${name}: ${reasonOf(error)}`, runFields(context));
   } finally {
     pending.delete(name);
   }
 }
 
-const FORGOTTEN = new Error('the session was forgotten');
+const SESSION_FORGOTTEN = new Error('the session was forgotten');
 
 function abortPending({ pending }: SessionTexts): void {
-  for (const asking of pending.values()) asking.abort(FORGOTTEN);
+  for (const asking of pending.values()) asking.abort(SESSION_FORGOTTEN);
 }

@@ -64,12 +64,12 @@ export async function storeReplacedInput(
  */
 export function askAgain(
   { name }: ClaimedCall,
-  asked: string,
+  inputHash: string,
   problem: string,
   question = 'nothing has run',
 ): ApprovalNeeded {
   const reason = `${question}; the edited input will not do: ${joinLines(problem)}`;
-  return { kind: 'ask', ask: { tool: name, reason: clip(reason, MAX_REASON), inputHash: asked } };
+  return { kind: 'ask', ask: { tool: name, reason: clip(reason, MAX_REASON), inputHash } };
 }
 
 /** Joins a heading and its list, or any lines, into one line. */
@@ -98,16 +98,16 @@ export async function chooseInput(
   const { input } = call.request;
   if (decision === undefined) return { input };
   const own = isDeeperThan(input, DEEPEST_INPUT) ? null : hashInput(input);
-  const asked = decision.inputHash;
-  const isOther = asked !== own && isHash(asked) && (await hasQuestion(store, journalNameOf(call), asked));
-  if (asked !== own && !isOther) return 'Not run: the decision was for another input.';
+  const { inputHash } = decision;
+  const isOther = inputHash !== own && isHash(inputHash) && (await hasQuestion(store, journalNameOf(call), inputHash));
+  if (inputHash !== own && !isOther) return 'Not run: the decision was for another input.';
   if (decision.edited !== undefined) {
     const edited = await readEditedInput(store, decision, decision.edited);
-    return typeof edited === 'string' ? askAgain(call, asked, edited) : edited;
+    return typeof edited === 'string' ? askAgain(call, inputHash, edited) : edited;
   }
-  const approved = { inputHash: asked, ...pickDecider(decision) };
+  const approved = { inputHash, ...pickDecider(decision) };
   if (!isOther) return { input, approved };
-  return { input: await readStoredInput(store, asked), stored: asked, approved };
+  return { input: await readStoredInput(store, inputHash), stored: inputHash, approved };
 }
 
 /** Reads the input that a person wrote, or says what is wrong with the stored value. */
@@ -139,8 +139,8 @@ export async function readStoredInput(store: Store, hash: Hash): Promise<unknown
  * Records both hashes and the input that ran in place of the call's own, and tells the model when a
  * person edited it.
  */
-export function addApproval(given: CallVerdict, { approved, edited, input, stored }: ChosenInput): CallVerdict {
-  const verdict = stored === undefined || given.outcome === 'not_run' ? given : { ...given, ran: stored };
+export function addApproval(original: CallVerdict, { approved, edited, input, stored }: ChosenInput): CallVerdict {
+  const verdict = stored === undefined || original.outcome === 'not_run' ? original : { ...original, ran: stored };
   if (approved === undefined || verdict.approved !== undefined) return verdict;
   if (edited !== true) return { ...verdict, approved };
   const ran = verdict.outcome === 'not_run' ? '' : `; it ran with ${clip(JSON.stringify(input))}`;

@@ -70,9 +70,9 @@ export class CallInRun implements BoundCall {
     // A call whose name or input keeps it from running changes nothing.
     const safe = !ready || prepared.safe;
     const budgeted = maxBudgetUsd !== null || maxTokens !== null;
-    const heard = hooks.has('postTool', name);
-    const plan = planCall(prepared, { hooked: hooks.has('preTool', name), heard, budgeted });
-    const plainEnd = ready && hasPlainEnd(prepared.tool) && !heard;
+    const hasPostHook = hooks.has('postTool', name);
+    const plan = planCall(prepared, { hasPreHook: hooks.has('preTool', name), hasPostHook, budgeted });
+    const plainEnd = ready && hasPlainEnd(prepared.tool) && !hasPostHook;
     return { safe, plan, signature: hashCall(this.#block), plainEnd };
   }
 
@@ -88,8 +88,8 @@ export class CallInRun implements BoundCall {
     return done.kind === 'done' ? this.#rememberSeen(done) : null;
   }
 
-  async runClaimed(attempt: Attempt, given: ClaimedCallOptions): ReturnType<BoundCall['runClaimed']> {
-    const { key, safe, decision, givenUp, delegated, plain = false, asking, fresh = false, iteration, say } = given;
+  async runClaimed(attempt: Attempt, options: ClaimedCallOptions): ReturnType<BoundCall['runClaimed']> {
+    const { key, safe, decision, givenUp, delegated, plain = false, asking, fresh = false, iteration, say } = options;
     const { registry, store } = this.#environment;
     const { name } = this.#block;
     const signal = attemptSignal(attempt);
@@ -101,7 +101,7 @@ export class CallInRun implements BoundCall {
       safe,
       fresh,
       plain,
-      mayHaveBegun: given.mayHaveBegun === true || attempt.number > 1,
+      mayHaveBegun: options.mayHaveBegun === true || attempt.number > 1,
       signal,
       fence,
       ...present({
@@ -133,8 +133,8 @@ export class CallInRun implements BoundCall {
   }
 
   #rememberSeen({ outcome, facts }: CallDone): CallOutcome {
-    const { session, seen } = this.#environment;
-    seen?.add(session, outcome.seen ?? []);
+    const { session, seenFiles } = this.#environment;
+    seenFiles?.add(session, outcome.seen ?? []);
     return { outcome, facts };
   }
 
@@ -148,11 +148,11 @@ export class CallInRun implements BoundCall {
     run: (watching: WatchedRun) => Promise<End>,
   ): Promise<End> {
     const { index, name } = this.#block;
-    let begun = false;
+    let hasBegun = false;
     const began = { at: Date.now(), tick: performance.now() };
     const begins = (): void => {
-      if (!begun) say({ type: 'tool_start', iteration, index, name, early });
-      begun = true;
+      if (!hasBegun) say({ type: 'tool_start', iteration, index, name, early });
+      hasBegun = true;
     };
     const progress = (text: string): void => say({ type: 'tool_progress', iteration, index, text });
     const done = await run({ iteration, begins, progress, say });
@@ -160,7 +160,7 @@ export class CallInRun implements BoundCall {
     // A call that was found recorded, or was refused, began nothing; one that ran before a person
     // was asked about it did.
     const { outcome } = done.outcome.log;
-    if (begun || outcome === 'not_run')
+    if (hasBegun || outcome === 'not_run')
       this.#observe({ at: began.at, ms: performance.now() - began.tick, outcome }, iteration, attempt);
     begins();
     say(toolEndEvent(iteration, done.outcome));

@@ -33,7 +33,7 @@ export type CallEnvironment = CallSettings & {
   readonly traceparent?: string;
   readonly traced?: boolean;
   /** The files that tools saw. Absent: nothing is known of them. */
-  readonly seen?: SeenByTools;
+  readonly seenFiles?: SeenByTools;
   /**
    * Returns what the model was shown for the last reply of a transcript. Absent: tools are given no
    * conversation.

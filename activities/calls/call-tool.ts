@@ -48,9 +48,9 @@ export async function validateInput(
 ): Promise<{ readonly problem: string } | Validated | 'hung' | undefined> {
   if (tool.validate === undefined) return undefined;
   try {
-    const said = await awaitWithGrace(context.signal, Promise.resolve(tool.validate(input, context)));
-    if (said === undefined || said === 'hung') return said;
-    return typeof said.value === 'string' ? { problem: said.value } : { input: asJson(said.value.input) };
+    const answer = await awaitWithGrace(context.signal, Promise.resolve(tool.validate(input, context)));
+    if (answer === undefined || answer === 'hung') return answer;
+    return typeof answer.value === 'string' ? { problem: answer.value } : { input: asJson(answer.value.input) };
   } catch (error) {
     return { problem: describeFailure(tool, error).text };
   }
@@ -165,8 +165,8 @@ async function awaitWithGrace<Value>(
     else signal.addEventListener('abort', stop, { once: true });
   });
   try {
-    const ended = ending.then((value) => (value === undefined ? undefined : { value }));
-    return await Promise.race([ended, hung]);
+    const settled = ending.then((value) => (value === undefined ? undefined : { value }));
+    return await Promise.race([settled, hung]);
   } finally {
     clearTimeout(timer);
     if (stop !== undefined) signal.removeEventListener('abort', stop);

@@ -58,20 +58,20 @@ async function applyHookOpinion(
   call: ToolCall,
   checking: CheckRequest,
   before: FittingCall,
-  said: { readonly decision: HookOpinion | null; readonly input: unknown },
+  opinion: { readonly decision: HookOpinion | null; readonly input: unknown },
 ): Promise<CheckResult> {
   const { environment, name } = call;
-  const { decision: hook } = said;
+  const { decision: hook } = opinion;
   const prepare: Prepare = (input) =>
     hook === null
       ? call.prepareWith(input)
       : prepareCall(environment.registry, { ...environment, hook }, { name, input });
-  if (said.input === undefined) {
+  if (opinion.input === undefined) {
     if (hook === null) return applyPermission(before);
     const again = await prepareInput(prepare, checking, before.input);
     return again.kind === 'fits' ? applyPermission({ ...again, by: before.by }) : again;
   }
-  const again = await fitInput(prepare, { ...checking, input: asJson(said.input) });
+  const again = await fitInput(prepare, { ...checking, input: asJson(opinion.input) });
   if (again.kind === 'verdict') return { ...again, content: `A hook changed the input. ${again.content}` };
   if (again.kind !== 'fits') return again;
   return refuseUnsafeChange(before.ready, again.ready, 'a hook') ?? applyPermission({ ...again, by: 'hook' });

@@ -13,13 +13,13 @@ const MAX_PATH = 4_096;
 const MAX_TOOLS = 100;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-type Place = { readonly cwd: string; readonly dir: string };
+type WorkingFolder = { readonly cwd: string; readonly dir: string };
 
 /**
  * Checks what a tool returned, so its type is only a promise. A returned text says why it is
  * refused.
  */
-export async function checkModifier(modify: ContextModifier, place: Place): Promise<ToolContextState | string> {
+export async function checkModifier(modify: ContextModifier, place: WorkingFolder): Promise<ToolContextState | string> {
   const { cwd, allowedTools } = modify;
   if (allowedTools !== undefined && !isToolList(allowedTools)) {
     return `the list of allowed tools is not one of at most ${MAX_TOOLS} tool names`;
@@ -34,7 +34,7 @@ function isToolList(list: unknown): list is readonly string[] {
   return list.every((name) => typeof name === 'string' && TOOL_NAME.test(name));
 }
 
-async function findFolderInside(cwd: unknown, place: Place): Promise<{ readonly path: string } | string> {
+async function findFolderInside(cwd: unknown, place: WorkingFolder): Promise<{ readonly path: string } | string> {
   if (typeof cwd !== 'string' || cwd === '' || cwd.length > MAX_PATH) return 'the working directory is no path';
   const real = await resolveFolder(resolve(place.dir, cwd));
   const named = `the working directory ${JSON.stringify(clip(cwd, 300))}`;
@@ -43,7 +43,7 @@ async function findFolderInside(cwd: unknown, place: Place): Promise<{ readonly 
 }
 
 /** Tells whether the working directory is still a real folder of the workspace, and no link. */
-export async function isFolderUnchanged({ cwd, dir }: Place): Promise<boolean> {
+export async function isFolderUnchanged({ cwd, dir }: WorkingFolder): Promise<boolean> {
   return dir === cwd || ((await resolveFolder(dir)) === dir && isInside(cwd, dir));
 }
 

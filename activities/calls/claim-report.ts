@@ -43,19 +43,19 @@ export function describeLivingWorker({ claim }: TakenCall): string {
  * Reports the known facts of a started call. `extra` is a sentence from the person or check that
  * was asked.
  */
-export function describeTakenCall(taken: TakenCall, left: Leftovers, extra = ''): TakenReport {
-  const { tool } = taken.claim;
-  if (hasNotBegun(taken)) {
-    const why = CAUSE_WORDS[(taken.stopped as StopRecord).cause];
+export function describeTakenCall(claimed: TakenCall, left: Leftovers, extra = ''): TakenReport {
+  const { tool } = claimed.claim;
+  if (hasNotBegun(claimed)) {
+    const why = CAUSE_WORDS[(claimed.stopped as StopRecord).cause];
     return {
       ran: false,
       text: joinSentences(`Not run: ${why} before ${tool} began.`, extra, 'Call it again if it is still needed.'),
     };
   }
-  const known = `outcome unknown: ${describeStart(taken)}${
-    taken.stopped === undefined
+  const known = `outcome unknown: ${describeStart(claimed)}${
+    claimed.stopped === undefined
       ? ' and its result was lost.'
-      : `; ${CAUSE_WORDS[taken.stopped.cause]} ${taken.stopped.began ? 'while it ran' : 'before it began'}.`
+      : `; ${CAUSE_WORDS[claimed.stopped.cause]} ${claimed.stopped.began ? 'while it ran' : 'before it began'}.`
   }`;
   const advice =
     'It may have taken effect wholly, partly or not at all. It was not run again: check before you repeat it.';

@@ -161,11 +161,17 @@ function formatPlainEnd(end: Exclude<PlainEnd, { kind: 'failed' | 'stopped' }>):
 
 /**
  * Words the end of an agent as the outcome of a call (L67): its last message and its spend.
- * `asked`: the call was about an agent and its outcome is not the agent's own. Throws StoreError.
+ * `isAboutAgent`: the call was about an agent, and its outcome is not the agent's own. Throws
+ * StoreError.
  */
-async function concludeAgent(store: Store, end: AgentEnd, signal: AbortSignal, asked: boolean): Promise<ToolRunEnd> {
+async function concludeAgent(
+  store: Store,
+  end: AgentEnd,
+  signal: AbortSignal,
+  isAboutAgent: boolean,
+): Promise<ToolRunEnd> {
   const text = describeEnd(end, await readLastWords(store, end));
-  if (asked || end.run?.terminal.reason === 'completed') return { kind: 'output', output: { content: text } };
+  if (isAboutAgent || end.run?.terminal.reason === 'completed') return { kind: 'output', output: { content: text } };
   return signal.aborted ? { kind: 'stopped', cause: abortCause(signal), partial: text } : { kind: 'failed', text };
 }
 

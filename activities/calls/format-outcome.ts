@@ -34,8 +34,8 @@ export async function formatOutcome(
   duration: number,
 ): Promise<RecordedOutcome> {
   const { notes, media } = await keepMedia(store, verdict);
-  const said = [verdict.content, ...notes].filter((part) => part.trim() !== '').join('\n');
-  const text = said === '' ? '(no output)' : toUSVString(said);
+  const joined = [verdict.content, ...notes].filter((part) => part.trim() !== '').join('\n');
+  const text = joined === '' ? '(no output)' : toUSVString(joined);
   const { approved, ran, deniedBy } = verdict;
   const outcome: Outcome = {
     index: call.index,
@@ -63,8 +63,8 @@ const hasResult = ({ outcome }: CallVerdict): boolean => outcome !== 'cancelled'
 
 /** Hashes what the model reads. The hash is short, as that of a call is, for the same reason. */
 function hashResult({ content, media = [] }: Outcome): string {
-  const shown = JSON.stringify([content, media.map(({ hash }) => hash)]);
-  return createHash('sha256').update(shown).digest('base64url').slice(0, 6);
+  const json = JSON.stringify([content, media.map(({ hash }) => hash)]);
+  return createHash('sha256').update(json).digest('base64url').slice(0, 6);
 }
 
 async function boundText(store: Store, text: string): Promise<Pick<Outcome, 'content' | 'whole'>> {
@@ -86,11 +86,11 @@ type KeptMedia = { readonly notes: readonly string[]; readonly media: readonly S
  * Stores the media that the API takes and writes a line on each (L85); an error carries no media. A
  * tool's values need not be what their type says.
  */
-async function keepMedia(store: Store, { media: given, isError }: CallVerdict): Promise<KeptMedia> {
-  if (!Array.isArray(given)) return { notes: [], media: [] };
+async function keepMedia(store: Store, { media: items, isError }: CallVerdict): Promise<KeptMedia> {
+  if (!Array.isArray(items)) return { notes: [], media: [] };
   const notes: string[] = [];
   const media: StoredMedium[] = [];
-  for (const each of given as readonly unknown[]) {
+  for (const each of items as readonly unknown[]) {
     const bytes = each instanceof Uint8Array ? Buffer.from(each.buffer, each.byteOffset, each.byteLength) : NO_BYTES;
     const found = examineMedia(bytes) ?? UNKNOWN_MEDIUM;
     if (found.kind === 'refused') {

@@ -77,11 +77,11 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     const checked = acceptInput(tool, call.input);
     if (!checked.ok) return { kind: 'invalid', text: describeSchemaProblems(tool.name, checked.problems) };
     const { value: input } = checked;
-    const judged = judgeRisk(tool, input, buildJudgeContext(settings));
-    const called = { kind: 'ready', tool, input, ...judged } as const;
+    const callRisk = judgeRisk(tool, input, buildJudgeContext(settings));
+    const called = { kind: 'ready', tool, input, ...callRisk } as const;
     const own = tool.canUse?.(input, { ...buildJudgeContext(settings), mode: settings.mode });
     if (own === undefined || !('then' in own)) return applyRules(settings, called, own);
-    const undecided = Promise.resolve(own).then((said) => applyRules(settings, called, said));
+    const undecided = Promise.resolve(own).then((decision) => applyRules(settings, called, decision));
     // A caller that only asks whether the call may start early does not wait.
     undecided.catch(() => undefined);
     return { ...applyRules(settings, called, { kind: 'ask' }), permission: { kind: 'ask' }, undecided };
@@ -145,20 +145,24 @@ function judgeRisk(tool: Tool, input: unknown, context: JudgeContext): CallRisk 
 export type CallPlan = 'early' | 'with_reply' | 'regular' | 'delegated';
 
 /**
- * Plans how a call runs. `hooked`: a hook is asked before the call runs. `heard`: a hook is told of
- * it afterwards. `budgeted`: the loop looks at the budget before each effect (L51).
+ * Plans how a call runs. `hasPreHook`: a hook is asked before the call runs. `hasPostHook`: one is
+ * told of it afterwards. `budgeted`: the loop looks at the budget before each effect (L51).
  */
 export function planCall(
   call: PreparedCall,
-  { hooked, heard, budgeted }: { readonly hooked: boolean; readonly heard: boolean; readonly budgeted: boolean },
+  {
+    hasPreHook,
+    hasPostHook,
+    budgeted,
+  }: { readonly hasPreHook: boolean; readonly hasPostHook: boolean; readonly budgeted: boolean },
 ): CallPlan {
-  if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
+  if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hasPreHook) return 'regular';
   // The call's own activity remembers the cost of the small model, and people are asked while that
   // activity runs.
   if (call.asksModel || call.tool.asksPeople) return 'regular';
   if (call.tool.delegate) return 'delegated';
   // An early call may be dropped with its reply, or run again: hooks hear of calls that count.
-  if (call.safe) return heard ? 'regular' : 'early';
+  if (call.safe) return hasPostHook ? 'regular' : 'early';
   return budgeted ? 'regular' : 'with_reply';
 }
 
@@ -173,7 +177,7 @@ function describeUnknownTool(registry: ToolRegistry, name: string, { tools, tool
   const sent = namesToSend(toolNames, all);
   const listed = all.filter((one) => isListed(tools, one.name));
   const ofServers = listed.filter(isOfServer);
-  const near = ofServers.length > MOST_NAMED ? rankTools(ofServers, name).slice(0, NEAR) : ofServers;
+  const near = ofServers.length > MOST_NAMED ? rankTools(ofServers, name).slice(0, NEAREST_NAMED) : ofServers;
   const known = listed.filter((one) => !isOfServer(one) || near.includes(one));
   const more = listed.length - known.length;
   const rest = more === 0 ? '' : `, and ${more} more of MCP servers`;
@@ -183,13 +187,13 @@ function describeUnknownTool(registry: ToolRegistry, name: string, { tools, tool
 
 /** Of more tools of servers than this, only the nearest are named. */
 const MOST_NAMED = 40;
-const NEAR = 10;
+const NEAREST_NAMED = 10;
 
 /** Writes one line for each problem, and only the first few of hundreds. */
 function describeSchemaProblems(tool: string, problems: readonly InputProblem[]): string {
-  const shown = problems.slice(0, 5).map(({ path, message }) => {
+  const lines = problems.slice(0, 5).map(({ path, message }) => {
     return `- ${path === '' ? 'input' : path.slice(0, 200)}: ${message.slice(0, 300)}`;
   });
-  const more = problems.length - shown.length;
-  return [`The input of ${tool} is not valid:`, ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+  const more = problems.length - lines.length;
+  return [`The input of ${tool} is not valid:`, ...lines, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
 }

@@ -32,11 +32,11 @@ export async function recordEnds(
   { head, append }: Step,
 ): Promise<readonly Append[]> {
   const recordItem = async (item: OutcomeItem): Promise<OutcomeItem> => {
-    const { index, key, ended } = item;
-    if (!key || !ended) return item;
+    const { index, key, ended: delegated } = item;
+    if (!key || !delegated) return item;
     try {
       const stored = findStoredCall(await deps.transcripts.view(attempt.session, head), index);
-      await recordPlainEnd(deps, attempt, stored, { key, ended });
+      await recordPlainEnd(deps, attempt, stored, { key, ended: delegated });
       return item;
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -59,14 +59,22 @@ async function recordPlainEnd(
   { store, live, config, tools }: EndRecorderDeps,
   attempt: Attempt,
   { call, iteration }: StoredCall,
-  { key, ended }: Required<Pick<OutcomeItem, 'key' | 'ended'>>,
+  { key, ended: delegated }: Required<Pick<OutcomeItem, 'key' | 'ended'>>,
 ): Promise<void> {
   const { session, number } = attempt;
   if (await readOutcome(store, { session, key })) return;
-  const run = await config(ended.config);
-  const writer = live.open({ session, step: ended.step, attempt: number, activity: 'runTool' });
+  const run = await config(delegated.config);
+  const writer = live.open({ session, step: delegated.step, attempt: number, activity: 'runTool' });
   await endIfThrows(writer, async () => {
-    const options = { key, iteration, say: writer.write, safe: false, fresh: true, delegated: ended.end, plain: true };
+    const options = {
+      key,
+      iteration,
+      say: writer.write,
+      safe: false,
+      fresh: true,
+      delegated: delegated.end,
+      plain: true,
+    };
     await tools.bind(run, call).runClaimed(stopAttempt(attempt), options);
     await writer.end({ type: 'fate', fate: 'done' });
   });

@@ -44,10 +44,10 @@ export async function recoverCall(call: ClaimedCall, claimed: TakenCall): Promis
   const report = makeReport(claimed, left);
   const { decision, signal } = run;
   if (decision?.kind === 'deny') {
-    const said = decision.expired
+    const sentence = decision.expired
       ? 'Whether it runs again was for a person to say'
       : 'A person decided that it does not run again';
-    return report(`${said}: ${clip(decision.reason)}.`, decision);
+    return report(`${sentence}: ${clip(decision.reason)}.`, decision);
   }
   const chosen = await readStartedInput(call, claimed);
   const ready = call.prepareWith(chosen.input);

@@ -27,7 +27,7 @@ type RunnerOptions = {
   readonly traced?: boolean;
   /** Absent: no tool asks a model. */
   readonly small?: SmallModelFactory;
-  readonly seen?: SeenByTools;
+  readonly seenFiles?: SeenByTools;
   readonly readMessages?: MessageReader;
 };
 
@@ -42,11 +42,11 @@ export function createCallRunner(
     toolEnv,
     traced = false,
     small,
-    seen,
+    seenFiles,
     readMessages,
   }: RunnerOptions = {},
 ): CallRunner {
-  const ofWorker = { registry, hooks, store, ofHost, host, traced, ...present({ seen, readMessages }) };
+  const ofWorker = { registry, hooks, store, ofHost, host, traced, ...present({ seenFiles, readMessages }) };
   return {
     get definitions() {
       return registry.definitions();

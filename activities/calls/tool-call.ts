@@ -75,10 +75,10 @@ export function buildToolContext(
   environment: Omit<CallEnvironment, 'registry' | 'hooks' | 'host' | 'mode'>,
   run: ContextRun,
 ): ToolContext {
-  const { store, ofHost, session, seen, readMessages, tools, allowedTools } = environment;
+  const { store, ofHost, session, seenFiles, readMessages, tools, allowedTools } = environment;
   const { generation, small, isOver, mayHaveBegun = false } = run;
   const head = keyHead(run.id);
-  const shown = run.messages ?? (readMessages && (() => readMessages(session, head)));
+  const messages = run.messages ?? (readMessages && (() => readMessages(session, head)));
   // Where this worker sends no spans, its caller's span is the nearest one.
   const traceparent = environment.traced ? traceparentIn(environment, run.iteration) : environment.traceparent;
   return {
@@ -95,10 +95,10 @@ export function buildToolContext(
     depth: environment.depth,
     ...(traceparent && { traceparent }),
     mayHaveBegun,
-    ...(seen && { lastSeen: (path) => seen.of(session, head, path) }),
+    ...(seenFiles && { lastSeen: (path) => seenFiles.of(session, head, path) }),
     ...(small && { askModel: small.ask }),
     isOffered: (tool) => [tools, allowedTools].every((list) => isListed(list, tool)),
-    ...(shown && { messages: async () => structuredClone(await shown()) }),
+    ...(messages && { messages: async () => structuredClone(await messages()) }),
     ...(run.askPeople && { askPeople: run.askPeople }),
     session,
     ...(isOver && { sessionIsOver: () => isOver(session) }),
@@ -111,13 +111,13 @@ export function buildToolContext(
   };
 }
 
-type Place = { readonly store: Store; readonly session: SessionId; readonly head: Hash | null };
+type TranscriptPlace = { readonly store: Store; readonly session: SessionId; readonly head: Hash | null };
 
 /**
  * Reads a stored result or a summarised stretch (L6, L8–L10). Throws ToolFailure when the value is
  * damaged, which the model can read; any other failure of the store is thrown as it is.
  */
-async function readStored({ store, session, head }: Place, name: string): Promise<Uint8Array | null> {
+async function readStored({ store, session, head }: TranscriptPlace, name: string): Promise<Uint8Array | null> {
   const hash = resultHash(name) as Hash | undefined;
   try {
     return hash === undefined ? await readEntries(store, session, head, name) : await store.get(hash);

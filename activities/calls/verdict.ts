@@ -128,7 +128,7 @@ export function concludeCall(ran: ToolRunEnd, safe: boolean): CallVerdict {
     const facts: OutcomeFacts = { error: true, ...(ran.fatal === true ? fatal : {}) };
     return { ...allowed, content: ran.text, isError: true, outcome: 'error', facts };
   }
-  const { content, media, isError = false, cancelsSiblings = false, stopRun, seen, found } = ran.output;
+  const { content, media, isError = false, cancelsSiblings = false, stopRun, seen: seenFiles, found } = ran.output;
   const facts: OutcomeFacts = {
     ...(isError ? { error: true } : {}),
     ...(cancelsSiblings ? { cancelsSiblings: true } : {}),
@@ -136,7 +136,7 @@ export function concludeCall(ran: ToolRunEnd, safe: boolean): CallVerdict {
   };
   const more = present({
     media,
-    seen: Array.isArray(seen) ? seen.slice(0, MOST_SEEN) : undefined,
+    seen: Array.isArray(seenFiles) ? seenFiles.slice(0, MOST_SEEN) : undefined,
     found: readNames(found),
   });
   return { ...allowed, content, isError, outcome: isError ? 'error' : 'ok', facts, ...more };

@@ -10,7 +10,7 @@ import { isThinking } from '../../store/view/sent-reply.ts';
 import { isShrunk, shrunkMarker, outcomeCharacters } from '../../store/view/shrunk-results.ts';
 
 /** `reply` is the position of the reply that the entry belongs to, -1 before the first. */
-export type BlockItem = { readonly shown: ShownPart; readonly reply: number };
+export type BlockItem = { readonly part: ShownPart; readonly reply: number };
 
 export type Block = {
   readonly kind: 'round' | 'trajectory' | 'said';
@@ -30,7 +30,7 @@ type Draft = { items: BlockItem[]; replies: Extract<Entry, { kind: 'reply' }>[];
  * any two rounds.
  */
 type BlockSource = {
-  readonly shown: readonly ShownPart[];
+  readonly parts: readonly ShownPart[];
   readonly shrunkBefore: number;
   readonly bodies: Bodies;
   readonly plain?: boolean | undefined;
@@ -40,37 +40,37 @@ type BlockSource = {
  * Groups entries into blocks, oldest first. `runStarts` are the positions of `run_started` entries,
  * which end a trajectory.
  */
-export function groupBlocks(seen: BlockSource, runStarts: readonly number[]): Block[] {
-  const rounds = groupUnits(seen.shown);
-  const units = seen.plain ? rounds : joinTrajectories(rounds, runStarts);
+export function groupBlocks(source: BlockSource, runStarts: readonly number[]): Block[] {
+  const rounds = groupUnits(source.parts);
+  const units = source.plain ? rounds : joinTrajectories(rounds, runStarts);
   const lastReply = units.findLastIndex(({ replies }) => replies.length > 0);
   return units.map(({ items, replies, signed }, at) => {
-    const from = items[0]?.shown.position ?? 0;
+    const from = items[0]?.part.position ?? 0;
     const last = replies.at(-1);
     const going = at === lastReply && last !== undefined && hasCalls(last) && !runStarts.some((start) => start > from);
-    const characters = items.reduce((sum, item) => sum + measureItem(item, seen), 0);
+    const characters = items.reduce((sum, item) => sum + measureItem(item, source), 0);
     const kind = signed ? 'trajectory' : replies.length > 0 ? 'round' : 'said';
     return { kind, items, from, characters, open: going };
   });
 }
 
-function groupUnits(shown: readonly ShownPart[]): Draft[] {
+function groupUnits(parts: readonly ShownPart[]): Draft[] {
   const units: Draft[] = [];
   let round = -1;
   let reply = -1;
-  for (const each of shown) {
+  for (const each of parts) {
     const kind = each.kind === 'entry' ? each.entry.kind : each.kind;
     if (each.kind === 'entry' && each.entry.kind === 'reply') {
       reply = each.position;
-      round = units.push({ items: [{ shown: each, reply }], replies: [each.entry], signed: false }) - 1;
+      round = units.push({ items: [{ part: each, reply }], replies: [each.entry], signed: false }) - 1;
     } else if (kind === 'outcomes' && round >= 0) {
       // An outcome is stored after something was said: what was said belongs to the round too.
       const since = units.splice(round + 1).flatMap(({ items }) => items);
-      units[round]?.items.push(...since, { shown: each, reply });
+      units[round]?.items.push(...since, { part: each, reply });
     } else if (kind === 'notice' && units.length > 0 && round === units.length - 1) {
-      units.at(-1)?.items.push({ shown: each, reply });
+      units.at(-1)?.items.push({ part: each, reply });
     } else {
-      units.push({ items: [{ shown: each, reply }], replies: [], signed: false });
+      units.push({ items: [{ part: each, reply }], replies: [], signed: false });
     }
   }
   return units;
@@ -103,7 +103,7 @@ function findTrajectoryEnd(units: readonly Draft[], first: number, runStarts: re
   for (let at = first; at < units.length; at += 1) {
     const { items, replies } = units[at] as Draft;
     if (replies.length === 0) continue;
-    const [from, to] = [units[last]?.items[0]?.shown.position ?? 0, items[0]?.shown.position ?? 0];
+    const [from, to] = [units[last]?.items[0]?.part.position ?? 0, items[0]?.part.position ?? 0];
     if (at > first && runStarts.some((start) => start > from && start < to)) break;
     last = at;
     if (!replies.some(hasCalls)) break;
@@ -111,17 +111,17 @@ function findTrajectoryEnd(units: readonly Draft[], first: number, runStarts: re
   return last;
 }
 
-function measureItem({ shown, reply }: BlockItem, { shrunkBefore, bodies, plain }: BlockSource): number {
-  if (shown.kind !== 'entry') return wordsOf(shown, bodies).length;
-  const { entry, position } = shown;
+function measureItem({ part, reply }: BlockItem, { shrunkBefore, bodies, plain }: BlockSource): number {
+  if (part.kind !== 'entry') return wordsOf(part, bodies).length;
+  const { entry, position } = part;
   if (entry.kind === 'reply') return JSON.stringify(plain ? stripThinking(entry) : entry.message.content).length;
-  const media = entry.kind === 'user' && shown.cut === undefined && !shown.bare ? (entry.body.media ?? []) : [];
+  const media = entry.kind === 'user' && part.cut === undefined && !part.bare ? (entry.body.media ?? []) : [];
   if (entry.kind !== 'outcomes')
-    return media.reduce((sum, { characters }) => sum + characters, wordsOf(shown, bodies).length);
+    return media.reduce((sum, { characters }) => sum + characters, wordsOf(part, bodies).length);
   const sizes = entry.outcomes.map((outcome) =>
     reply < shrunkBefore && isShrunk(outcome)
       ? shrunkMarker(outcome, position).length
-      : outcomeCharacters(outcome, shown.bare),
+      : outcomeCharacters(outcome, part.bare),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }

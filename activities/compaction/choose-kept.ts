@@ -54,10 +54,10 @@ export function chooseKept(
   bodies: Bodies,
   { characters: fitting, trigger, plain, fromReply }: KeepOptions,
 ): KeptPart | null {
-  const { shown, marks } = inView(entries);
+  const { shown: parts, marks } = inView(entries);
   const runStarts = findRunStarts(entries);
   const { shrunkBefore } = marks;
-  const blocks = groupBlocks({ shown, shrunkBefore, bodies, plain }, runStarts);
+  const blocks = groupBlocks({ parts, shrunkBefore, bodies, plain }, runStarts);
   // A request that the API refused holds more than its window, whatever we believe.
   const there = blocks.reduce((sum, block) => sum + block.characters, 0);
   const characters = trigger === 'reactive' ? Math.min(fitting, there) : fitting;
@@ -68,20 +68,18 @@ export function chooseKept(
   const older = blocks.slice(0, first);
   const prompts = choosePrompts(older, runStarts.at(-1) ?? -1, characters * PROMPTS_SHARE);
   const old = older.flatMap(({ items }) => items);
-  const news = old.filter(({ shown: { kind, position } }) => !isOfBoundary(kind) && !prompts.includes(position));
+  const news = old.filter(({ part: { kind, position } }) => !isOfBoundary(kind) && !prompts.includes(position));
   return news.length === 0 ? null : { old, from, prompts, shrunkBefore };
 }
 
 /** Tells whether a block is a reply of which something is sent. */
 function isReply({ items }: Block): boolean {
-  const shown = items[0]?.shown;
-  return (
-    shown?.kind === 'entry' && shown.entry.kind === 'reply' && prepareReply(shown.entry, new Set()).blocks.length > 0
-  );
+  const part = items[0]?.part;
+  return part?.kind === 'entry' && part.entry.kind === 'reply' && prepareReply(part.entry, new Set()).blocks.length > 0;
 }
 
 /** Tells whether a kind belongs to a boundary: it is said anew at the next one. */
-function isOfBoundary(kind: BlockItem['shown']['kind']): boolean {
+function isOfBoundary(kind: BlockItem['part']['kind']): boolean {
   return kind === 'summary' || kind === 'carried';
 }
 
@@ -94,7 +92,7 @@ function findFirstKept(blocks: readonly Block[], shares: Shares, characters: num
   let replies = 0;
   for (let at = blocks.length - 1; at >= 0; at -= 1) {
     const block = blocks[at] as Block;
-    if (block.from < begin || isOfBoundary(block.items[0]?.shown.kind ?? 'entry')) return at + 1;
+    if (block.from < begin || isOfBoundary(block.items[0]?.part.kind ?? 'entry')) return at + 1;
     total += block.characters;
     const unanswered = block.kind === 'said' && replies === 0;
     if (!unanswered && total > characters * shareFor(block, shares, replies)) return at + 1;
@@ -111,14 +109,14 @@ function shareFor({ kind, open }: Block, shares: Shares, replies: number): numbe
 
 /** Returns the first prompt, whatever its size, and the newest of the others that fit. */
 function choosePrompts(blocks: readonly Block[], runStart: number, most: number): number[] {
-  const said = blocks
+  const sizes = blocks
     .flatMap(({ items }) => items)
-    .flatMap(({ shown }) => {
-      if (shown.kind !== 'entry' || shown.entry.kind !== 'user' || shown.position < runStart) return [];
-      const { body } = shown.entry;
-      return [{ position: shown.position, characters: bodyCharacters(body) }];
+    .flatMap(({ part }) => {
+      if (part.kind !== 'entry' || part.entry.kind !== 'user' || part.position < runStart) return [];
+      const { body } = part.entry;
+      return [{ position: part.position, characters: bodyCharacters(body) }];
     });
-  const [first, ...others] = said;
+  const [first, ...others] = sizes;
   if (!first) return [];
   let total = first.characters;
   const newest = others.toReversed();

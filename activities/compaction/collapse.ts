@@ -37,12 +37,12 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
     return endIfThrows(live, async () => {
-      const given = await deps.transcripts.extend(session, input.head, append);
-      announceEntries(live, given.added);
-      const result = known ?? (await makeCollapse({ deps, attempt, input, config, given, record }));
-      await tellStored(deps, live, given, result);
+      const extended = await deps.transcripts.extend(session, input.head, append);
+      announceEntries(live, extended.added);
+      const result = known ?? (await makeCollapse({ deps, attempt, input, config, extended, record }));
+      await tellStored(deps, live, extended, result);
       if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });
-      return endWithResult(live, { ...result, ...findLeftOut(append, given) });
+      return endWithResult(live, { ...result, ...findLeftOut(append, extended) });
     });
   };
 }
@@ -52,14 +52,14 @@ type CollapseStep = {
   readonly attempt: Attempt;
   readonly input: Collapse;
   readonly config: RunConfig;
-  readonly given: ExtendedView;
+  readonly extended: ExtendedView;
   readonly record: StepRecord<CollapseResult>;
 };
 
-async function makeCollapse({ deps, attempt, input, config, given, record }: CollapseStep): Promise<CollapseResult> {
+async function makeCollapse({ deps, attempt, input, config, extended, record }: CollapseStep): Promise<CollapseResult> {
   const { model } = chooseModel(config, input.model, input.window);
   const small = openSmallModel(deps, attempt, config, { ...input, instead: model });
-  const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
+  const shrunk = shrinkFirst(deps, extended, keepsPast(config, model, deps.models));
   if (isEnough(shrunk, input)) {
     return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend: small.spend() }));
   }
@@ -100,14 +100,14 @@ async function stageCollapse(
   const savings: number[] = [];
   let detail = 'nothing in view is old, closed and large enough to be shortened';
   for (const stretch of stretches) {
-    const asked = await askForShortForm(stretch, { shrunkBefore, bodies, charactersPerToken }, small);
-    if (asked.kind === 'aborted') return { kind: 'nothing', spend: small.spend() };
-    const saving = asked.kind === 'text' ? estimateSaving(stretch, asked.text, charactersPerToken) : 0;
-    if (asked.kind === 'text' && saving > 0) {
-      entries.push({ kind: 'collapse_staged', from: stretch.from, to: stretch.to, short: asked.text });
+    const answer = await askForShortForm(stretch, { shrunkBefore, bodies, charactersPerToken }, small);
+    if (answer.kind === 'aborted') return { kind: 'nothing', spend: small.spend() };
+    const saving = answer.kind === 'text' ? estimateSaving(stretch, answer.text, charactersPerToken) : 0;
+    if (answer.kind === 'text' && saving > 0) {
+      entries.push({ kind: 'collapse_staged', from: stretch.from, to: stretch.to, short: answer.text });
       savings.push(saving);
     } else {
-      detail = asked.kind === 'failed' ? asked.failure.detail : 'it was no shorter than what it was to stand for';
+      detail = answer.kind === 'failed' ? answer.failure.detail : 'it was no shorter than what it was to stand for';
       detail = `a short form could not be made: ${detail}`;
     }
   }
@@ -141,13 +141,13 @@ function estimateSaving({ from, to, characters }: OldStretch, short: string, cha
 }
 
 /** The share of what is in view that is too new. */
-const NEWEST = 0.3;
+const NEWEST_SHARE = 0.3;
 /**
  * Shares of the window: a stretch is at least the first, grows no more when it has reached the
  * second, and past the third only when one round does.
  */
-const LEAST = 0.05;
-const ENOUGH = 0.12;
+const LEAST_SHARE = 0.05;
+const ENOUGH_SHARE = 0.12;
 const MOST_OF_WINDOW = 0.2;
 
 /** `to` is exclusive. */
@@ -171,10 +171,10 @@ export function findOldStretches(
   window: number,
   most: number,
 ): OldStretches {
-  const { shown, marks } = inView(entries);
+  const { shown: parts, marks } = inView(entries);
   const { shrunkBefore, staged } = marks;
   const runStarts = findRunStarts(entries);
-  const blocks = groupBlocks({ shown, shrunkBefore, bodies }, runStarts);
+  const blocks = groupBlocks({ parts, shrunkBefore, bodies }, runStarts);
   const old = blocks.slice(0, findFirstNew(blocks));
   const run = runStarts.at(-1) ?? 0;
   const free = old.map((block): OldStretch | null => {
@@ -191,7 +191,7 @@ function findFirstNew(blocks: readonly Block[]): number {
   const total = blocks.reduce((sum, { characters }) => sum + characters, 0);
   let newer = 0;
   let at = blocks.length;
-  while (at > 0 && newer < total * NEWEST) newer += blocks[(at -= 1)]?.characters ?? 0;
+  while (at > 0 && newer < total * NEWEST_SHARE) newer += blocks[(at -= 1)]?.characters ?? 0;
   return at;
 }
 
@@ -202,34 +202,34 @@ function findFirstNew(blocks: readonly Block[]): number {
 function mayShrink({ items, kind, open, from }: Block, run: number, begin: number): boolean {
   if (open || from < begin) return false;
   const asIs = items.some(
-    ({ shown }) =>
-      shown.kind !== 'entry' || (shown.entry.kind === 'user' && (shown.position >= run || shown.position < begin)),
+    ({ part }) =>
+      part.kind !== 'entry' || (part.entry.kind === 'user' && (part.position >= run || part.position < begin)),
   );
   return !asIs && (kind !== 'said' || from < run);
 }
 
 function endPosition(items: readonly BlockItem[]): number {
-  return Math.max(...items.map(({ shown }) => shown.position)) + 1;
+  return Math.max(...items.map(({ part }) => part.position)) + 1;
 }
 
 /** Joins neighbours. Null stands for a block that stays between. */
 function groupStretches(blocks: readonly (OldStretch | null)[], window: number): OldStretch[] {
-  const made: OldStretch[] = [];
+  const groups: OldStretch[] = [];
   let group: OldStretch | null = null;
   for (const block of [...blocks, null]) {
     const next: OldStretch | null = group && block ? joinStretches(group, block) : block;
-    if (group && (!next || (next.characters > window * MOST_OF_WINDOW && group.characters >= window * LEAST))) {
-      if (group.characters >= window * LEAST) made.push(group);
+    if (group && (!next || (next.characters > window * MOST_OF_WINDOW && group.characters >= window * LEAST_SHARE))) {
+      if (group.characters >= window * LEAST_SHARE) groups.push(group);
       group = block;
     } else {
       group = next;
     }
-    if (group && group.characters >= window * ENOUGH) {
-      made.push(group);
+    if (group && group.characters >= window * ENOUGH_SHARE) {
+      groups.push(group);
       group = null;
     }
   }
-  return made;
+  return groups;
 }
 
 function joinStretches(a: OldStretch, b: OldStretch): OldStretch {

@@ -9,7 +9,7 @@ import { buildHookContext, hookFailureNotice } from '../hooks/hook-context.ts';
 import type { HookContext } from '../hooks/hooks.ts';
 import { announceBoundary, announceEntries, endIfThrows, endWithResult } from '../../store/live/tell.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
-import { chooseModel, type ChosenModel, keepsPast, withFacts } from '../model/request.ts';
+import { chooseModel, type ChosenModel, chooseWithFacts, keepsPast } from '../model/request.ts';
 import { refuseScriptedModel } from '../guards.ts';
 import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
@@ -38,18 +38,18 @@ import {
 import { settleDeath } from '../model/settle.ts';
 
 type CompactStep = CompactionAttempt & {
-  readonly given: ExtendedView;
+  readonly extended: ExtendedView;
   readonly record: StepRecord<CompactionResult>;
   readonly small: SmallModel;
 };
 
-/** `base` is the given view with what is shown short from now on; `entries` are all of it. */
+/** `base` is the extended view with what is shown short from now on; `entries` are all of it. */
 type SummaryStep = CompactStep & {
   readonly base: ExtendedView;
   readonly entries: readonly Entry[];
   readonly bodies: Bodies;
   readonly scale: Scale;
-  readonly kept: KeptPart;
+  readonly keptPart: KeptPart;
 };
 
 export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) => Promise<CompactionResult> {
@@ -63,21 +63,21 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return endIfThrows(live, async () => {
-      const given = await deps.transcripts.extend(session, input.head, append);
-      const leftOut = findLeftOut(append, given);
+      const extended = await deps.transcripts.extend(session, input.head, append);
+      const leftOut = findLeftOut(append, extended);
       const instead = chooseModel(config, input.model, input.window).model;
-      const asked = openSmallModel(deps, attempt, config, { ...input, instead });
-      const small = deps.autocompact ? answerInstead(asked, deps.autocompact) : asked;
+      const smallModel = openSmallModel(deps, attempt, config, { ...input, instead });
+      const small = deps.autocompact ? answerInstead(smallModel, deps.autocompact) : smallModel;
       if (!known) {
         const began = { at: deps.now(), tick: performance.now() };
-        const result = await makeCompaction({ deps, attempt, input, config, live, given, record, small });
+        const result = await makeCompaction({ deps, attempt, input, config, live, extended, record, small });
         observeCompaction(deps, placeOfStep(config, attempt, input), began, result);
-        if (result.kind !== 'compacted') await tellStored(deps, live, given, result);
+        if (result.kind !== 'compacted') await tellStored(deps, live, extended, result);
         return endWithResult(live, { ...result, ...leftOut });
       }
-      announceEntries(live, given.added);
+      announceEntries(live, extended.added);
       if (known.kind === 'compacted') tellStart(live, input);
-      await tellStored(deps, live, given, known);
+      await tellStored(deps, live, extended, known);
       if (known.kind === 'compacted')
         tellEnd(live, iteration, (await deps.transcripts.view(session, known.head)).entries);
       return endWithResult(live, { ...known, ...leftOut });
@@ -98,24 +98,24 @@ function observeCompaction(
 }
 
 async function makeCompaction(step: CompactStep): Promise<CompactionResult> {
-  const { deps, config, input, live, given, record, small } = step;
+  const { deps, config, input, live, extended, record, small } = step;
   const { model } = chooseModel(config, input.model, input.window);
-  const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
+  const shrunk = shrinkFirst(deps, extended, keepsPast(config, model, deps.models));
   const enough = isEnough(shrunk, input);
   const spend = small.spend();
-  const shown = entriesOf(shrunk.base);
-  const bodies = await deps.transcripts.bodies(shown);
-  const scale = await measureScale(deps.transcripts, shown, model, config);
-  const tokens = scale.tokens(shown, bodies);
+  const shrunkEntries = entriesOf(shrunk.base);
+  const bodies = await deps.transcripts.bodies(shrunkEntries);
+  const scale = await measureScale(deps.transcripts, shrunkEntries, model, config);
+  const tokens = scale.tokens(shrunkEntries, bodies);
   // Watchers are told nothing: the next step says it.
   if (enough && shrunk.freed === 0) return { kind: 'unshrunk', tokens, spend };
   const base = commitStaged(shrunk.base, input);
   const entries = entriesOf(base);
-  const kept = enough || fitsWindow(step, tokens) ? null : chooseForStep(step, entries, bodies, scale);
-  if (kept || shrunk.freed > 0) announceEntries(live, given.added);
+  const keptPart = enough || fitsWindow(step, tokens) ? null : chooseForStep(step, entries, bodies, scale);
+  if (keptPart || shrunk.freed > 0) announceEntries(live, extended.added);
   if (enough) return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, tokens, spend }));
-  const result: CompactionResult = kept
-    ? await sumUp({ ...step, base, entries, bodies, scale, kept })
+  const result: CompactionResult = keptPart
+    ? await sumUp({ ...step, base, entries, bodies, scale, keptPart })
     : { kind: 'as_is', tokens, spend };
   if ((result.kind !== 'failed' && result.kind !== 'as_is') || shrunk.freed === 0) return result;
   return storeShrunk(deps, record, shrunk, (marked) => ({ ...result, ...marked }));
@@ -152,21 +152,21 @@ function commitStaged(base: ExtendedView, { trigger }: Compact): ExtendedView {
 }
 
 async function sumUp(step: SummaryStep): Promise<CompactionResult> {
-  const { deps, attempt, input, config, live, small, entries, bodies, scale, kept } = step;
+  const { deps, attempt, input, config, live, small, entries, bodies, scale, keptPart } = step;
   const { trigger, iteration, instructions } = input;
   const waits = await resumeCompactionWait(step, small.tries());
   if (waits) return waits;
   tellStart(live, input);
   const hooks = buildHookContext(config, { iteration, signal: attempt.signal }, live);
   const before = scale.tokens(entries, bodies);
-  const asked = deps.hooks.has('preCompact')
+  const hookWords = deps.hooks.has('preCompact')
     ? await deps.hooks.preCompact(hooks, { trigger, tokens: before, ...(instructions && { instructions }) })
     : { instructions: [], failed: [] };
-  const texts = [...(instructions ? [instructions] : []), ...asked.instructions.map(({ text }) => text)];
+  const texts = [...(instructions ? [instructions] : []), ...hookWords.instructions.map(({ text }) => text)];
   const { model } = chooseForSummary(step);
-  const work = { entries, bodies, model, scale, trigger, kept, before };
+  const work = { entries, bodies, model, scale, trigger, keptPart, before };
   const summary = (await askForSigned(step, texts)) ?? (await summarize(work, small, texts));
-  const reported = asked.failed.map(hookFailureNotice);
+  const reported = hookWords.failed.map(hookFailureNotice);
   if (summary.kind === 'made') return await storeBoundary(step, [...reported, summary.boundary], small.spend(), hooks);
   announceEntries(live, reported);
   if (summary.kind === 'unanswered') return handleUnanswered(step, small.tries(), summary.failure, summary.model);
@@ -181,10 +181,10 @@ async function askForSigned(step: SummaryStep, more: readonly string[]): Promise
   const { failures, empties } = step.small.tries();
   if (step.deps.autocompact || isMediaRefused(step) || failures + empties >= MOST_FAILURES) return null;
   const work = { ...step, chosen: chooseForSummary(step), more };
-  const asked = await makeSignedBoundary(work);
-  if (asked.kind === 'none') return null;
-  if (asked.kind !== 'unsigned') return asked;
-  const { failure, detail } = asked;
+  const answer = await makeSignedBoundary(work);
+  if (answer.kind === 'none') return null;
+  if (answer.kind !== 'unsigned') return answer;
+  const { failure, detail } = answer;
   const isLast = failures + empties + 1 >= MOST_FAILURES;
   if (!isLast && failure?.kind === 'retry') return { kind: 'unanswered', failure, model: work.chosen.model.name };
   reportUnsigned(work, detail);
@@ -201,12 +201,11 @@ function isMediaRefused({ input: { trigger, because }, entries }: SummaryStep): 
 }
 
 function chooseForSummary({ deps, config, input }: CompactStep): ChosenModel {
-  const chosen = chooseModel(config, input.model, input.window);
-  return { ...chosen, model: withFacts(chosen.model, deps.models) };
+  return chooseWithFacts(deps.models, config, input.model, input.window);
 }
 
-function hasMedia(shown: ShownPart): boolean {
-  return shown.kind === 'entry' && mediaOf(shown.entry).length > 0;
+function hasMedia(part: ShownPart): boolean {
+  return part.kind === 'entry' && mediaOf(part.entry).length > 0;
 }
 
 async function storeBoundary(
@@ -215,7 +214,7 @@ async function storeBoundary(
   spend: CompactionResult['spend'],
   hooks: HookContext,
 ): Promise<CompactionResult> {
-  const { deps, live, given, base, input, record } = step;
+  const { deps, live, extended, base, input, record } = step;
   const next = deps.transcripts.next(base, more);
   const boundary = more.at(-1) as BoundaryEntry;
   const { before, after, summary } = boundary;
@@ -228,7 +227,7 @@ async function storeBoundary(
     return result;
   }
   deps.transcripts.keep(next);
-  announceEntries(live, next.view.from(given.view.length + given.added.length));
+  announceEntries(live, next.view.from(extended.view.length + extended.added.length));
   tellEnd(live, input.iteration, next.view.entries);
   if (deps.hooks.has('postCompact')) {
     const { failed } = await deps.hooks.postCompact(hooks, { trigger: input.trigger, before, after, summary });
@@ -260,17 +259,17 @@ type CompactionAttempt = {
  * Handles a summary that was not made: Temporal tries again after a wait that holds no slot, or the
  * run parks, as for any model call (L14, L15). When no wait helps, the compaction has failed once
  * (L10). Counts the failure and decides what follows. `tries` does not count this failure yet;
- * `asked` is the model. Throws for another attempt.
+ * `model` is its name. Throws for another attempt.
  */
 function handleUnanswered(
   step: CompactionAttempt,
   tries: Tries,
   failure: AskFailure,
-  asked = step.config.smallModel.name,
+  model = step.config.smallModel.name,
 ): Promise<CompactionResult> {
   const counted =
     failure.kind === 'empty' ? { ...tries, empties: tries.empties + 1 } : countFailure(tries, failure, tries.spend);
-  return settleCompaction(step, counted, nextTry(step, counted, failure, asked));
+  return settleCompaction(step, counted, nextTry(step, counted, failure, model));
 }
 
 /** Returns null when nothing is left of a wait that an attempt before this one was asked for. */

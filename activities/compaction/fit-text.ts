@@ -12,8 +12,8 @@ const GAP = '\n\n';
  * characters, shortened oldest first until it fits.
  */
 export function fitText(items: readonly BlockItem[], shrunkBefore: number, bodies: Bodies, limit: number): string {
-  const render = ({ shown, reply }: BlockItem, most: number): string =>
-    renderShown(shown, reply, bodies, { most, shrunkBefore });
+  const render = ({ part, reply }: BlockItem, most: number): string =>
+    renderShown(part, reply, bodies, { most, shrunkBefore });
   const texts = items.map((item) => render(item, Infinity));
   let total = texts.reduce((sum, text) => sum + text.length + GAP.length, 0);
   for (const most of STEPS) {

@@ -7,7 +7,7 @@ import { refuseScriptedModel } from '../guards.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
 import { placeOfStep } from '../../store/live/observe.ts';
 import { runFields } from '../../system/log.ts';
-import { chooseModel, withFacts } from '../model/request.ts';
+import { chooseWithFacts } from '../model/request.ts';
 import { isForgotten, openStepRecord } from '../step-record.ts';
 import { encodeBoundary } from '../../store/transcript/prepared-boundary.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
@@ -39,8 +39,7 @@ type PreparedResult = { readonly result: PreparedCompaction; readonly blobs: rea
 
 async function prepareBoundary(deps: SummaryDeps, attempt: Attempt, input: PrepareCompaction): Promise<PreparedResult> {
   const config = await deps.config(input.config);
-  const asked = chooseModel(config, input.model, input.window);
-  const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
+  const chosen = chooseWithFacts(deps.models, config, input.model, input.window);
   const small = openSmallModel(deps, attempt, config, { ...input, instead: chosen.model });
   const entries = entriesOf(await deps.transcripts.extend(attempt.session, input.head, []));
   const bodies = await deps.transcripts.bodies(entries);

@@ -28,8 +28,8 @@ export async function measureScale(
   model: RunModel,
   { rules: { fixedTokens } }: Pick<RunConfig, 'rules'>,
 ): Promise<Scale> {
-  const estimate = (shown: readonly Entry[], bodies: Bodies): number => {
-    const messages = project(shown, bodies, { model });
+  const estimate = (view: readonly Entry[], bodies: Bodies): number => {
+    const messages = project(view, bodies, { model });
     return fixedTokens + estimateTokens(countRequestCharacters(messages));
   };
   const last = entries.findLastIndex((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);
@@ -41,7 +41,7 @@ export async function measureScale(
   const factor = Math.max(1, ratio);
   return {
     charactersPerToken: CHARACTERS_PER_TOKEN / factor,
-    tokens: (shown, seen) => Math.ceil(estimate(shown, seen) * factor),
+    tokens: (view, texts) => Math.ceil(estimate(view, texts) * factor),
   };
 }
 

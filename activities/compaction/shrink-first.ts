@@ -18,11 +18,11 @@ type Shrinking = { readonly base: ExtendedView; readonly freed: number };
  */
 export function shrinkFirst(
   { transcripts, now }: Pick<SummaryDeps, 'transcripts' | 'now'>,
-  given: ExtendedView,
+  extended: ExtendedView,
   keeps: Pick<RunModel, 'checksPrefix'>,
 ): Shrinking {
-  const base = transcripts.shrinkResults(given, now(), keeps);
-  const last = base === given ? undefined : base.added.at(-1);
+  const base = transcripts.shrinkResults(extended, now(), keeps);
+  const last = base === extended ? undefined : base.added.at(-1);
   return { base, freed: last?.kind === 'microcompact' ? last.freed : 0 };
 }
 

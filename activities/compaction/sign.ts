@@ -71,14 +71,14 @@ export async function requestSummary(
   more: readonly string[],
 ): Promise<SigningEnd> {
   const body = buildSummaryRequest(work, from, more);
-  const asked = await askToSign(work, body, small);
-  if (asked.kind === 'failed') {
-    const changed = dropRefusedPart(work, asked.failure, body);
-    return changed ? requestSummary(changed, from, small, more) : asked;
+  const answer = await askToSign(work, body, small);
+  if (answer.kind === 'failed') {
+    const changed = dropRefusedPart(work, answer.failure, body);
+    return changed ? requestSummary(changed, from, small, more) : answer;
   }
   const { chosen, deps, entries } = work;
   const keeps = chosen.model.checksPrefix && isSentAsTold(entries, asServed(chosen.model, deps.models).telling);
-  return asked.kind === 'signed' && keeps ? { ...asked, keepsThinking: true } : asked;
+  return answer.kind === 'signed' && keeps ? { ...answer, keepsThinking: true } : answer;
 }
 
 async function askToSign(
@@ -124,10 +124,10 @@ function buildSummaryRequest(work: SigningWork, from: number, more: readonly str
   const { model } = chosen;
   const epoch = currentEpoch(entries)?.epoch;
   if (!epoch) throw new Error('there is no epoch whose conversation could be summarised');
-  const { shown, marks } = inView(entries);
-  const end = shown.findIndex(({ kind, position }) => kind === 'entry' && position === from);
+  const { shown: parts, marks } = inView(entries);
+  const end = parts.findIndex(({ kind, position }) => kind === 'entry' && position === from);
   const served = asServed(model, deps.models);
-  const messages = projectView({ shown: shown.slice(0, end), marks }, bodies, { model: served });
+  const messages = projectView({ shown: parts.slice(0, end), marks }, bodies, { model: served });
   const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
   const canBind = !deps.models.isRefused(model.name, REFUSABLE.binding);
   const cap = Math.min(CAP, model.maxOutput, maxOutput, Math.floor(model.window * MOST_OF_WINDOW));

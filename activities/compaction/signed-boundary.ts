@@ -44,15 +44,19 @@ export async function makeSignedBoundary(work: SignedWork): Promise<SignedBounda
   const signing = { ...work, maxOutput: input.maxOutput };
   if (!maySign(signing)) return { kind: 'none' };
   const characters = model.window * scale.charactersPerToken;
-  const kept = chooseKept(entries, bodies, { characters, trigger, plain: true, fromReply: true });
-  if (!kept) return { kind: 'none' };
-  const asked = await requestSummary(signing, kept.from, small, more);
-  if (asked.kind === 'aborted') return { kind: 'nothing' };
-  if (asked.kind === 'failed') return { kind: 'unsigned', detail: asked.failure.detail, failure: asked.failure };
-  const { block, keepsThinking } = asked;
+  const keptPart = chooseKept(entries, bodies, { characters, trigger, plain: true, fromReply: true });
+  if (!keptPart) return { kind: 'none' };
+  const answer = await requestSummary(signing, keptPart.from, small, more);
+  if (answer.kind === 'aborted') return { kind: 'nothing' };
+  if (answer.kind === 'failed') return { kind: 'unsigned', detail: answer.failure.detail, failure: answer.failure };
+  const { block, keepsThinking } = answer;
   const before = scale.tokens(entries, bodies);
   const by = { signed: block, ...(keepsThinking && { keepsThinking }) };
-  const summary = makeBoundaryIfSmaller({ entries, bodies, model, scale, trigger, kept, before }, block.content, by);
+  const summary = makeBoundaryIfSmaller(
+    { entries, bodies, model, scale, trigger, keptPart, before },
+    block.content,
+    by,
+  );
   if (summary.kind === 'made') return summary;
   return { kind: 'unsigned', detail: summary.kind === 'failed' ? summary.detail : summary.kind };
 }

@@ -61,7 +61,7 @@ type SpendingAnswer = { readonly kind: string; readonly spend: Spend };
 type UnpaidAnswer = Extract<QuestionOutcome, { kind: 'failed' }>;
 
 /** Estimates of dense text are low: the rest of the window is for what they miss. */
-const FILLED = 0.6;
+const FILLED_SHARE = 0.6;
 
 const NO_BUDGET: AskFailure = { kind: 'failed', detail: 'the budget of the run is spent' };
 
@@ -88,23 +88,23 @@ export function openSmallModel(
     tries: () => tries,
     spendOn,
     room: (maxTokens, charactersPerToken) =>
-      Math.max(0, asks.smallModel.window * FILLED - maxTokens) * charactersPerToken,
+      Math.max(0, asks.smallModel.window * FILLED_SHARE - maxTokens) * charactersPerToken,
     async ask(question) {
-      const asked = await within(question);
+      const answer = await within(question);
       const { name } = asks.smallModel;
-      if (!isUseless(asked) || instead.name === name) return asked;
+      if (!isUseless(answer) || instead.name === name) return answer;
       // A refusal is about this question alone.
-      if (isMissing(asked)) asks = own;
-      if (isMissing(asked) && deps.models.lose(name)) deps.log('warn', describeLost(name, instead.name, asked));
+      if (isMissing(answer)) asks = own;
+      if (isMissing(answer) && deps.models.lose(name)) deps.log('warn', describeLost(name, instead.name, answer));
       return within(question, own);
     },
   };
 
   /** Asks with less room for the answer where the model may not have as much. */
   async function within(question: ModelQuestion, by = asks): Promise<QuestionOutcome> {
-    const asked = await once(question, by);
-    const lower = asked.kind === 'failed' ? maxOutputIn(asked.failure, question.maxTokens) : undefined;
-    return lower === undefined ? asked : once({ ...question, maxTokens: lower }, by);
+    const answer = await once(question, by);
+    const lower = answer.kind === 'failed' ? maxOutputIn(answer.failure, question.maxTokens) : undefined;
+    return lower === undefined ? answer : once({ ...question, maxTokens: lower }, by);
   }
 
   function once(question: ModelQuestion, by: RunConfig): Promise<QuestionOutcome> {
@@ -119,14 +119,14 @@ export function openSmallModel(
   ): Promise<Answer | UnpaidAnswer> {
     const before = tries;
     if (spentLimit(left, before.spend)) return { kind: 'failed', failure: NO_BUDGET, spend: noSpend };
-    const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
+    const triesWith = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
     const model = watchModel(deps.model, { observe, about, prices });
-    const asked = await ask(model, (more) => attempt.remember(spent(more)));
-    tries = spent(asked.spend);
-    if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
+    const answer = await ask(model, (more) => attempt.remember(triesWith(more)));
+    tries = triesWith(answer.spend);
+    if (answer.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
       throw createGivenUpError(attempt);
     }
-    return asked;
+    return answer;
   }
 }
 
@@ -136,16 +136,16 @@ export function answerInstead(small: SmallModel, autocompact: Summarizer): Small
   return {
     ...small,
     async ask({ system, text }) {
-      const made = await autocompact({ system, text });
-      return made === null
+      const summary = await autocompact({ system, text });
+      return summary === null
         ? { kind: 'failed', failure, spend: noSpend }
-        : { kind: 'text', text: made, cut: false, spend: noSpend };
+        : { kind: 'text', text: summary, cut: false, spend: noSpend };
     },
   };
 }
 
 /** Characters of a token, at the least: code and other languages are dense. */
-const DENSE = 2.5;
+const DENSE_CHARACTERS_PER_TOKEN = 2.5;
 
 /**
  * Makes the small model as a tool asks it about a text (L86). A failure is an answer too: the
@@ -157,10 +157,10 @@ export function createSmallModelFactory(deps: AskingDeps): SmallModelFactory {
     return {
       spend: () => small.spend(),
       async ask({ system, text, maxTokens }) {
-        const room = Math.max(0, Math.floor(small.room(maxTokens, DENSE)) - system.length);
-        const asked = await small.ask({ system, text: text.slice(0, room), maxTokens });
-        if (asked.kind === 'text') return { text: asked.text, partial: text.length > room };
-        return { text: null, problem: asked.kind === 'failed' ? asked.failure.detail : 'it was stopped' };
+        const room = Math.max(0, Math.floor(small.room(maxTokens, DENSE_CHARACTERS_PER_TOKEN)) - system.length);
+        const answer = await small.ask({ system, text: text.slice(0, room), maxTokens });
+        if (answer.kind === 'text') return { text: answer.text, partial: text.length > room };
+        return { text: null, problem: answer.kind === 'failed' ? answer.failure.detail : 'it was stopped' };
       },
     };
   };
@@ -172,9 +172,9 @@ type FailedAnswer = Extract<QuestionOutcome, { kind: 'failed' }>;
  * Tells whether the model will not answer this, however often it is asked. A wrong key is wrong for
  * all models.
  */
-function isUseless(asked: QuestionOutcome): asked is FailedAnswer {
-  if (asked.kind !== 'failed' || asked.failure.kind !== 'failed' || asked.failure === NO_BUDGET) return false;
-  return asked.failure.status !== 401;
+function isUseless(answer: QuestionOutcome): answer is FailedAnswer {
+  if (answer.kind !== 'failed' || answer.failure.kind !== 'failed' || answer.failure === NO_BUDGET) return false;
+  return answer.failure.status !== 401;
 }
 
 const NO_MODEL =

@@ -26,11 +26,11 @@ export function summarizeBatch(deps: SummaryDeps): (attempt: Attempt, input: Sum
     refuseScriptedModel(deps, config);
     const small = openSmallModel(deps, attempt, config, input);
     const entries = entriesOf(await deps.transcripts.extend(attempt.session, input.head, input.append));
-    const { shown } = inView(entries);
-    const last = shown.findLastIndex((each) => each.kind === 'entry' && each.entry.kind === 'reply');
+    const { shown: parts } = inView(entries);
+    const last = parts.findLastIndex((each) => each.kind === 'entry' && each.entry.kind === 'reply');
     if (last < 0) return { text: null, spend: small.spend() };
     const bodies = await deps.transcripts.bodies(entries);
-    const [batch] = groupBlocks({ shown: shown.slice(last), shrunkBefore: 0, bodies }, []);
+    const [batch] = groupBlocks({ parts: parts.slice(last), shrunkBefore: 0, bodies }, []);
     const material = fitText(
       batch?.items ?? [],
       0,
@@ -38,8 +38,8 @@ export function summarizeBatch(deps: SummaryDeps): (attempt: Attempt, input: Sum
       Math.min(MATERIAL, small.room(MAX_TOKENS, CHARACTERS_PER_TOKEN)),
     );
     const text = writeQuestion(material, BATCH_TASK);
-    const asked = await small.ask({ system: BATCH_SYSTEM, text, maxTokens: MAX_TOKENS });
-    return { text: asked.kind === 'text' ? firstLine(asked.text) : null, spend: small.spend() };
+    const answer = await small.ask({ system: BATCH_SYSTEM, text, maxTokens: MAX_TOKENS });
+    return { text: answer.kind === 'text' ? firstLine(answer.text) : null, spend: small.spend() };
   };
 }
 

@@ -21,7 +21,7 @@ export type SummaryWork = {
   readonly model: RunModel;
   readonly scale: Scale;
   readonly trigger: CompactionTrigger;
-  readonly kept: KeptPart;
+  readonly keptPart: KeptPart;
   /** Tokens in context. */
   readonly before: number;
 };
@@ -50,26 +50,26 @@ const HALVINGS = 3;
  * longer ours.
  */
 export async function summarize(work: SummaryWork, small: SmallModel, more: readonly string[]): Promise<SummaryEnd> {
-  const { bodies, model, kept, scale } = work;
+  const { bodies, model, keptPart, scale } = work;
   const maxTokens = Math.max(1, Math.min(MAX_SUMMARY_TOKENS, Math.floor(model.window * SUMMARY_SHARE)));
-  const material = (characters: number): string => fitText(kept.old, kept.shrunkBefore, bodies, characters);
+  const material = (characters: number): string => fitText(keptPart.old, keptPart.shrunkBefore, bodies, characters);
   const ask = (text: string): Promise<QuestionOutcome> =>
     small.ask({ system: SUMMARY_SYSTEM, text: writeQuestion(text, SUMMARY_TASK, more), maxTokens });
   const room = Math.max(0, small.room(maxTokens, scale.charactersPerToken) - questionOverhead(more));
   let text = material(room);
-  let asked = await ask(text);
+  let answer = await ask(text);
   // The real size of a window may not be known.
-  for (let halved = 0; halved < HALVINGS && isTooLong(asked); halved += 1) {
+  for (let halved = 0; halved < HALVINGS && isTooLong(answer); halved += 1) {
     text = material(Math.floor(text.length / 2));
-    asked = await ask(text);
+    answer = await ask(text);
   }
-  if (asked.kind === 'aborted') return { kind: 'nothing' };
-  if (asked.kind === 'failed') return { kind: 'unanswered', failure: asked.failure };
-  return makeBoundaryIfSmaller(work, asked.cut ? `${asked.text}\n[The summary was cut here.]` : asked.text);
+  if (answer.kind === 'aborted') return { kind: 'nothing' };
+  if (answer.kind === 'failed') return { kind: 'unanswered', failure: answer.failure };
+  return makeBoundaryIfSmaller(work, answer.cut ? `${answer.text}\n[The summary was cut here.]` : answer.text);
 }
 
-function isTooLong(asked: QuestionOutcome): boolean {
-  return asked.kind === 'failed' && asked.failure.kind === 'too_long';
+function isTooLong(answer: QuestionOutcome): boolean {
+  return answer.kind === 'failed' && answer.failure.kind === 'too_long';
 }
 
 function questionOverhead(more: readonly string[]): number {
@@ -82,7 +82,7 @@ function questionOverhead(more: readonly string[]): number {
  */
 export function makeBoundaryIfSmaller(work: SummaryWork, summary: string, by: BoundaryOrigin = {}): SummaryEnd {
   const { entries, bodies, scale, trigger, before } = work;
-  const { from, prompts } = work.kept;
+  const { from, prompts } = work.keptPart;
   const tasks = taskListOf(entries);
   const listed = tasks === null ? {} : { tasks };
   // A summary that the API has signed changes nothing of what is kept.
@@ -105,8 +105,8 @@ export function makeBoundaryIfSmaller(work: SummaryWork, summary: string, by: Bo
  */
 export function findMediaLimit(entries: readonly Entry[]): number {
   const answered = entries.findLastIndex(({ kind }) => kind === 'reply');
-  const { shown } = inView(entries);
-  const others = shown.some(
+  const { shown: parts } = inView(entries);
+  const others = parts.some(
     (each) => each.kind === 'entry' && !each.bare && each.position < answered && mediaOf(each.entry).length > 0,
   );
   return others ? answered : entries.length;

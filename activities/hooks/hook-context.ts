@@ -18,8 +18,8 @@ export function buildHookContext(
   live?: Pick<LiveWriter, 'write'>,
 ): HookContext {
   const more = { ...(folders && { folders }), ...(querySource && { querySource }) };
-  const told = { session, queryId, depth, iteration, cwd, ...more, signal };
-  return live ? { ...told, watch: watchHooks(live, iteration) } : told;
+  const context = { session, queryId, depth, iteration, cwd, ...more, signal };
+  return live ? { ...context, watch: watchHooks(live, iteration) } : context;
 }
 
 export function hookFailureNotice({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {

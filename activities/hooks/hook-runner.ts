@@ -15,7 +15,7 @@ import type {
   PostToolVerdict,
   PreToolVerdict,
   PromptVerdict,
-  ToldHookNames,
+  NotifiedHooks,
 } from './hooks.ts';
 import type { HookName, HookPayload } from './payloads.ts';
 import type { Hook, HookConfig } from './hook-config.ts';
@@ -132,14 +132,14 @@ class ConfiguredHooks implements HookRunner {
     name: Name,
     context: HookContext,
     payload: HookPayload<Name>,
-    told: ToldHookNames,
+    notified: NotifiedHooks,
   ): Promise<FailedHooks> {
     const hooks = this.#find(name, payload).map((hook, at) => ({ hook, place: `${at} ${nameHook(hook)}` }));
     const results = hooks
-      .filter(({ place }) => !told.has(place))
+      .filter(({ place }) => !notified.has(place))
       .map(async ({ hook, place }) => {
         const done = await this.#runOne(name, hook, context, payload);
-        if (done.end.kind !== 'failed') told.add(place);
+        if (done.end.kind !== 'failed') notified.add(place);
         return done;
       });
     return { failed: collectFailures(await Promise.all(results)) };
@@ -178,8 +178,8 @@ async function askStopHooks(hooks: readonly Hook<'stop'>[], stopping: StopQuesti
   if (!hooks.some(wantsTranscript)) return judgeStop(await Promise.all(hooks.map(run())));
   const text = await transcript();
   try {
-    const told = async (path: string) => await Promise.all(hooks.map(run(path)));
-    return judgeStop(await withTranscript(folder, text, told));
+    const askAll = async (path: string) => await Promise.all(hooks.map(run(path)));
+    return judgeStop(await withTranscript(folder, text, askAll));
   } catch (error) {
     const detail = `its transcript could not be written: ${reasonOf(error)}`;
     const results = hooks.map(async (hook) =>
@@ -275,23 +275,23 @@ type UnawaitedHooks = {
 
 function createUnawaitedHooks(): UnawaitedHooks {
   const running = new Map<AbortController, Promise<unknown>>();
-  let ended = false;
+  let hasEnded = false;
   return {
     async run(signal, tell) {
       // Each has a controller of its own: a listener on a signal that lives as long as the worker
       // would be kept as long.
       const end = new AbortController();
-      if (ended) end.abort();
-      const told = tell(AbortSignal.any([signal, end.signal]));
-      running.set(end, told);
+      if (hasEnded) end.abort();
+      const pending = tell(AbortSignal.any([signal, end.signal]));
+      running.set(end, pending);
       try {
-        return await told;
+        return await pending;
       } finally {
         running.delete(end);
       }
     },
     async end() {
-      ended = true;
+      hasEnded = true;
       for (const end of running.keys()) end.abort();
       // The end of each is told to the caller of `run`.
       await Promise.allSettled(running.values());

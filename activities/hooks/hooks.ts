@@ -62,7 +62,7 @@ export type PromptVerdict = {
   readonly failed: readonly HookFailure[];
 };
 
-export type ToldHookNames = { has(hook: string): boolean; add(hook: string): void };
+export type NotifiedHooks = { has(hook: string): boolean; add(hook: string): void };
 
 /** Never throws for what a hook does. */
 export type HookRunner = {
@@ -111,14 +111,14 @@ export type HookRunner = {
   agentIdle(context: HookContext, idle: HookPayload<'agentIdle'>): Promise<StopHooksRan>;
   sessionEnd(context: HookContext): Promise<FailedHooks>;
   /**
-   * `told` says which hooks have been told already, and records each that now is: a later attempt
-   * does not tell them again.
+   * `notified` says which hooks have been told already, and records each that now is: a later
+   * attempt does not tell them again.
    */
   alert<Name extends AlertKind | 'silent'>(
     name: Name,
     context: HookContext,
     payload: HookPayload<Name>,
-    told: ToldHookNames,
+    notified: NotifiedHooks,
   ): Promise<FailedHooks>;
   /** Ends what still runs when the worker has stopped: only hooks that no caller waits for. */
   close(): Promise<void>;

@@ -81,26 +81,26 @@ async function runIn(cwd: string, run: HookCommand): Promise<CommandEnd> {
   const argv = typeof run.command === 'string' ? ['/bin/sh', '-c', run.command] : run.command;
   return await runBuilt(
     () => run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv,
-    (held) => runHeld(held, cwd, run),
+    (wrapped) => runHeld(wrapped, cwd, run),
     (end) => (end.kind === 'exit' ? `${end.stdout}${end.stderr}` : ''),
   );
 }
 
-async function runHeld(held: readonly string[], cwd: string, run: HookCommand): Promise<CommandEnd> {
+async function runHeld(argv: readonly string[], cwd: string, run: HookCommand): Promise<CommandEnd> {
   const { pipes } = run;
   let child: PipedProcess;
   try {
-    child = await spawnPiped(held, { cwd, env: buildEnvironment(run, cwd, ownProcessId('hook')), pipes });
+    child = await spawnPiped(argv, { cwd, env: buildEnvironment(run, cwd, ownProcessId('hook')), pipes });
   } catch (error) {
     return { kind: 'not_started', detail: existsSync(cwd) ? reasonOf(error) : `the folder ${cwd} is gone` };
   }
-  const ended = run.atExit.add(() => killNow(child.tree));
+  const release = run.atExit.add(() => killNow(child.tree));
   const output = collectOutput(child);
   try {
     child.stdin.end(run.input);
     return await awaitEnd(child, output, run);
   } finally {
-    await killTree(child.tree, { graceMs: GRACE_MS, spareLeader: run.hold?.spares === true }).finally(ended);
+    await killTree(child.tree, { graceMs: GRACE_MS, spareLeader: run.hold?.spares === true }).finally(release);
     child.stdout.destroy();
     child.stderr.destroy();
   }
@@ -113,8 +113,8 @@ function buildEnvironment(
   callId: string,
 ): Record<string, string> {
   if (hold !== undefined) return withGitSettings(childEnvironment(env, { cwd, callId, pass: TOOLCHAIN_NAMES }));
-  const ours = withGitSettings(childEnvironment(env, { cwd, callId, pass: ['XDG_RUNTIME_DIR'] }));
-  return { ...ours, PATH: pathOutside(env, [cwd, ...folders, ...worldWritableFolders()]).join(delimiter) };
+  const own = withGitSettings(childEnvironment(env, { cwd, callId, pass: ['XDG_RUNTIME_DIR'] }));
+  return { ...own, PATH: pathOutside(env, [cwd, ...folders, ...worldWritableFolders()]).join(delimiter) };
 }
 
 type Output = {

@@ -70,7 +70,7 @@ async function runFunction<Name extends HookName>(
 
 async function answerByCommand<Name extends HookName>(
   { command, sandbox = false }: CommandHook,
-  { input, hold, ...given }: HookRun<Name>,
+  { input, hold, ...options }: HookRun<Name>,
   timeoutMs: number,
 ): Promise<HookEnd<Name>> {
   const { hook } = input;
@@ -78,14 +78,14 @@ async function answerByCommand<Name extends HookName>(
   const cwd = ALERTS.includes(hook) && !existsSync(input.cwd ?? '') ? null : input.cwd;
   if (sandbox && hold === undefined)
     return hookFailure('nothing here can hold it, and it must not run without its sandbox');
-  const told = `${JSON.stringify(input)}\n`;
+  const text = `${JSON.stringify(input)}\n`;
   const { folders } = input;
   const end = await runHookCommand({
-    ...given,
+    ...options,
     command,
     cwd,
     folders,
-    input: told,
+    input: text,
     timeoutMs,
     hold: sandbox ? hold : undefined,
   });
@@ -100,11 +100,11 @@ function readExit<Name extends HookName>(
   hook: Name,
   { code, stdout, stderr }: Extract<CommandEnd, { kind: 'exit' }>,
 ): HookEnd<Name> {
-  const said = stderr.trim();
-  if (code === 2 && REFUSING.includes(hook)) return { kind: 'refused', text: said };
+  const text = stderr.trim();
+  if (code === 2 && REFUSING.includes(hook)) return { kind: 'refused', text };
   if (code !== 0) {
     const status = code === null ? 'was killed' : `ended with status ${code}`;
-    return hookFailure(said === '' ? status : `${status}: ${said}`);
+    return hookFailure(text === '' ? status : `${status}: ${text}`);
   }
   if (stdout.trim() === '' || ALERTS.includes(hook)) return readAnswer(hook, undefined);
   try {

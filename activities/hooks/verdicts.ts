@@ -112,7 +112,7 @@ export function findStop(results: readonly HookRunEnd<'promptSubmitted' | 'preTo
 }
 
 /** Clips a reason for the workflow; a missing one is made up. */
-function clipReason(hook: string, given: string | undefined): string {
-  const text = given?.trim() ?? '';
+function clipReason(hook: string, reason: string | undefined): string {
+  const text = reason?.trim() ?? '';
   return clip(text === '' ? `the hook ${hook} gave no reason` : text, WORKFLOW_LIMIT);
 }

@@ -17,7 +17,7 @@ import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import { type NewNote, mergeNotes } from './merge-notes.ts';
 import { endLease, takeLease } from './merge-lease.ts';
 import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes } from './notes.ts';
-import { OLD } from './pending-merge.ts';
+import { REPLACED_NOTES } from './pending-merge.ts';
 import { quoteNote } from './quote-note.ts';
 
 type ConsolidateWork = {
@@ -33,7 +33,7 @@ type ConsolidateDeps = Pick<Deps, 'observe' | 'redact' | 'now' | 'log'>;
 type DatedNote = Note & { readonly date: string };
 
 /** Characters that are read, and tokens that are written. */
-const READ = 60_000;
+const READ_CHARACTERS = 60_000;
 const MERGED_TOKENS = 8_000;
 /** A note with less than this share of the text that it replaces has lost it. */
 const LEAST_KEPT = 1 / 20;
@@ -49,12 +49,12 @@ export async function consolidateNotes(deps: ConsolidateDeps, attempt: Attempt, 
   try {
     const many = (await readNotes(folder)).filter(({ name }) => isOfRun(name)).length >= after;
     if (!many || !(await takeLease(folder, deps.now()))) return;
-    const { replaced, made, id } = await mergeAll(deps, work);
+    const { replaced, merged, id } = await mergeAll(deps, work);
     await endLease(folder);
-    const where = join(folder, OLD, id);
+    const where = join(folder, REPLACED_NOTES, id);
     deps.log(
       'info',
-      `memory: ${replaced} notes were merged into ${made}; the old ones are in ${where}`,
+      `memory: ${replaced} notes were merged into ${merged}; the old ones are in ${where}`,
       runFields(config),
     );
     tell('merged');
@@ -67,28 +67,28 @@ export async function consolidateNotes(deps: ConsolidateDeps, attempt: Attempt, 
   }
 }
 
-type MergeCounts = { readonly replaced: number; readonly made: number; readonly id: string };
+type MergeCounts = { readonly replaced: number; readonly merged: number; readonly id: string };
 
 async function mergeAll(deps: ConsolidateDeps, { folder, small }: ConsolidateWork): Promise<MergeCounts> {
   const notes = await readDatedNotes(folder);
   const fixed = MERGE_SYSTEM.length + writeQuestion('', MERGE_TASK).length;
-  const room = Math.min(READ, small.room(MERGED_TOKENS, CHARACTERS_PER_TOKEN) - fixed);
-  const { text, shown } = fitNotes(notes, room);
-  if (shown.length < 2) throw new Error('the small model has no room for two of them');
+  const room = Math.min(READ_CHARACTERS, small.room(MERGED_TOKENS, CHARACTERS_PER_TOKEN) - fixed);
+  const { text, included } = fitNotes(notes, room);
+  if (included.length < 2) throw new Error('the small model has no room for two of them');
   const question = { system: MERGE_SYSTEM, text: writeQuestion(text, MERGE_TASK), maxTokens: MERGED_TOKENS };
-  const asked = await small.ask(question);
-  if (asked.kind !== 'text') throw new Error(asked.kind === 'failed' ? asked.failure.detail : 'it took too long');
+  const answer = await small.ask(question);
+  if (answer.kind !== 'text') throw new Error(answer.kind === 'failed' ? answer.failure.detail : 'it took too long');
   const today = new Date(deps.now()).toISOString().slice(0, 10);
-  const sections = readMerged(deps.redact(asked.text), shown, { cut: asked.cut });
+  const sections = readMerged(deps.redact(answer.text), included, { cut: answer.cut });
   const id = `${today}-${randomBytes(3).toString('hex')}`;
-  const made = sections.map(({ text: body, from }, at): NewNote => {
+  const merged = sections.map(({ text: body, from }, at): NewNote => {
     const name = `merged-${id}-${at + 1}.md`;
     return { name, text: `${body}\n\n${writeDates(from, today)}` };
   });
   const names = new Set(sections.flatMap(({ from }) => from.map(({ name }) => name)));
-  const replaced = shown.filter(({ name }) => names.has(name));
-  if (!(await mergeNotes(folder, { id, made, replaced }))) throw new Error('one of them was changed meanwhile');
-  return { replaced: replaced.length, made: made.length, id };
+  const replaced = included.filter(({ name }) => names.has(name));
+  if (!(await mergeNotes(folder, { id, merged, replaced }))) throw new Error('one of them was changed meanwhile');
+  return { replaced: replaced.length, merged: merged.length, id };
 }
 
 /**
@@ -109,16 +109,16 @@ async function readDatedNotes(folder: string): Promise<readonly DatedNote[]> {
 export function fitNotes(
   notes: readonly DatedNote[],
   room: number,
-): { readonly text: string; readonly shown: readonly DatedNote[] } {
+): { readonly text: string; readonly included: readonly DatedNote[] } {
   let text = '';
-  const shown: DatedNote[] = [];
+  const included: DatedNote[] = [];
   for (const note of notes) {
     const more = `${text}=== ${note.name} (${note.date}) ===\n${quoteNote(note.text)}\n\n`;
     if (more.length > room) break;
     text = more;
-    shown.push(note);
+    included.push(note);
   }
-  return { text: text.trimEnd(), shown };
+  return { text: text.trimEnd(), included };
 }
 
 const MERGE_SYSTEM =

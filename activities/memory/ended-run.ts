@@ -37,7 +37,7 @@ export async function renderFinishedRun(
   const items = entries.slice(from).flatMap((entry, offset): readonly BlockItem[] => {
     const position = from + offset;
     const isSaid = entry.kind === 'user' || (which === 'all' && (entry.kind === 'reply' || entry.kind === 'outcomes'));
-    return isSaid ? [{ shown: { kind: 'entry', position, entry }, reply: position }] : [];
+    return isSaid ? [{ part: { kind: 'entry', position, entry }, reply: position }] : [];
   });
   return fitText(items, 0, await transcripts.bodies(entries.slice(from)), limit);
 }

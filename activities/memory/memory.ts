@@ -36,24 +36,24 @@ const NOTE_TOKENS = 1_200;
 /** Milliseconds for the note of a run and the merge of notes. */
 const EXTRACT_MS = 240_000;
 /** Characters that the small model reads of a prompt, of a note it chooses by, and of a run. */
-const READ = { prompt: 6_000, note: 300, run: 60_000 };
+const READ_CHARACTERS = { prompt: 6_000, note: 300, run: 60_000 };
 const MOST_PICKED = 5;
 
 export function createMemory(deps: MemoryDeps): Memory {
-  const asked = new RecentMap<SessionId, SessionPick>(SESSIONS, () => undefined);
+  const picks = new RecentMap<SessionId, SessionPick>(SESSIONS, () => undefined);
   const bills = new RecentMap<SessionId, Spend>(SESSIONS, () => undefined);
   const bill = (session: SessionId, spend: Spend): void =>
     void bills.set(session, addSpend(bills.get(session) ?? noSpend, spend));
   return {
     prepare(step) {
       const { session, queryId, memory, scripted } = step.config;
-      if (memory !== true || scripted || asked.get(session)?.run === queryId) return;
-      asked.set(session, { run: queryId, step });
+      if (memory !== true || scripted || picks.get(session)?.run === queryId) return;
+      picks.set(session, { run: queryId, step });
     },
     provider: {
       name: 'notes of this workspace',
       async collect({ session, signal }) {
-        const waiting = asked.get(session);
+        const waiting = picks.get(session);
         const step = waiting?.step ?? null;
         if (!waiting || step === null) return null;
         waiting.step = null;
@@ -65,17 +65,17 @@ export function createMemory(deps: MemoryDeps): Memory {
       bills.delete(session);
       return spend;
     },
-    async extract(attempt, { config, step }, ended) {
+    async extract(attempt, { config, step }, finished) {
       if (config.memory !== true || config.scripted) return noSpend;
       const bounds = startDeadline(EXTRACT_MS, attempt.signal);
       const small = openSmallModel(deps, boundAttempt(attempt, bounds.signal), config, {
         step,
         iteration: 0,
-        left: limitsLeft(config, ended),
+        left: limitsLeft(config, finished),
       });
       const folder = notesFolder(deps.dataDir, config.cwd);
       try {
-        await extractNote(deps, { config, ended, small, folder });
+        await extractNote(deps, { config, finished, small, folder });
       } catch (error) {
         if (isGivenUp(attempt)) throw createGivenUpError(attempt);
         deps.log('warn', `memory: no note was made: ${reasonOf(error)}`, runFields(config));
@@ -103,7 +103,7 @@ async function pickNotes(deps: MemoryDeps, step: MemoryStep, { signal, billed }:
   const { iteration, left = {} } = input;
   const small = openSmallModel(deps, boundAttempt(alone, signal), config, { step: input.step, iteration, left });
   const room = Math.max(0, small.room(PICK_TOKENS, CHARACTERS_PER_TOKEN) - PICK_SYSTEM.length);
-  const prompts = await renderFinishedRun(deps, [...base.view.from(0), ...base.added], 'user', READ.prompt);
+  const prompts = await renderFinishedRun(deps, [...base.view.from(0), ...base.added], 'user', READ_CHARACTERS.prompt);
   const answer = await small.ask({
     system: PICK_SYSTEM,
     text: writePickQuestion(prompts, notes).slice(0, room),
@@ -120,7 +120,7 @@ const PICK_SYSTEM =
   `names of the notes that help with the task, one a line, the most helpful first, at most ${MOST_PICKED}. Answer NONE when none does.`;
 
 export function writePickQuestion(prompts: string, notes: readonly Note[]): string {
-  const lines = notes.map(({ name, text }) => `${name}: ${clip(onOneLine(text), READ.note)}`);
+  const lines = notes.map(({ name, text }) => `${name}: ${clip(onOneLine(text), READ_CHARACTERS.note)}`);
   return `<task>\n${prompts}\n</task>\n\nThe notes:\n${lines.join('\n')}`;
 }
 
@@ -149,12 +149,12 @@ export function tellNotes(notes: readonly Note[]): string | null {
 
 type ExtractWork = {
   readonly config: RunConfig;
-  readonly ended: RunEntries;
+  readonly finished: RunEntries;
   readonly small: SmallModel;
   readonly folder: string;
 };
 
-async function extractNote(deps: MemoryDeps, { config, ended, small, folder }: ExtractWork): Promise<void> {
+async function extractNote(deps: MemoryDeps, { config, finished, small, folder }: ExtractWork): Promise<void> {
   await finishMerge(folder);
   const name = noteName(config);
   // An earlier attempt wrote it, and died before it could say so.
@@ -162,16 +162,16 @@ async function extractNote(deps: MemoryDeps, { config, ended, small, folder }: E
   const notes = await readNotes(folder);
   if (notes.length >= MOST_NOTES)
     throw new Error(`this workspace has ${MOST_NOTES} notes already: remove some with \`perdure memory forget\``);
-  const known = notes.map(({ text }) => `- ${clip(onOneLine(text), READ.note)}`).join('\n');
+  const known = notes.map(({ text }) => `- ${clip(onOneLine(text), READ_CHARACTERS.note)}`).join('\n');
   // The notes are part of the material: a stranger's words may be in them.
   const before = known === '' ? '' : `Notes that are there already:\n${known}\n\n`;
   const fixed = EXTRACT_SYSTEM.length + before.length + writeQuestion('', EXTRACT_TASK).length;
   const room = Math.max(0, small.room(NOTE_TOKENS, CHARACTERS_PER_TOKEN) - fixed);
-  const said = await renderFinishedRun(deps, ended.entries, 'all', Math.min(READ.run, room));
-  const text = writeQuestion(before + said, EXTRACT_TASK);
-  const asked = await small.ask({ system: EXTRACT_SYSTEM, text, maxTokens: NOTE_TOKENS });
-  if (asked.kind !== 'text') throw new Error(asked.kind === 'failed' ? asked.failure.detail : 'it took too long');
-  const note = readNoteAnswer(asked.text);
+  const transcript = await renderFinishedRun(deps, finished.entries, 'all', Math.min(READ_CHARACTERS.run, room));
+  const text = writeQuestion(before + transcript, EXTRACT_TASK);
+  const answer = await small.ask({ system: EXTRACT_SYSTEM, text, maxTokens: NOTE_TOKENS });
+  if (answer.kind !== 'text') throw new Error(answer.kind === 'failed' ? answer.failure.detail : 'it took too long');
+  const note = readNoteAnswer(answer.text);
   if (note !== null) await addNote(folder, name, deps.redact(note));
 }
 

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, wellFormedText } from '../../system/text.ts';
-import { hashText, MERGE, type Merge, NEW, OLD, readMerge } from './pending-merge.ts';
+import { hashText, MERGE, type Merge, NEW_NOTES, REPLACED_NOTES, readMerge } from './pending-merge.ts';
 
 /** `title` is the first line, without the marks of a heading. */
 export type Note = { readonly name: string; readonly title: string; readonly text: string };
@@ -57,13 +57,17 @@ export async function readNotes(folder: string): Promise<readonly Note[]> {
  */
 async function readOnce(folder: string): Promise<{ readonly notes: readonly Note[]; readonly isWhole: boolean }> {
   const names = (await listNames(folder)).filter(isNoteName);
-  const { made, replaced }: Pick<Merge, 'made' | 'replaced'> = (await readMerge(folder)) ?? { made: [], replaced: {} };
+  const { made: added, replaced }: Pick<Merge, 'made' | 'replaced'> = (await readMerge(folder)) ?? {
+    made: [],
+    replaced: {},
+  };
   const most = MOST_NOTES + Object.keys(replaced).length;
-  const all = [...new Set([...names, ...made])].toSorted().slice(0, most);
+  const all = [...new Set([...names, ...added])].toSorted().slice(0, most);
   const found = await Promise.all(
     all.map(async (name) => {
-      const isMade = made.includes(name);
-      const note = (isMade ? await readNote(join(folder, MERGE, NEW), name) : null) ?? (await readNote(folder, name));
+      const isMade = added.includes(name);
+      const note =
+        (isMade ? await readNote(join(folder, MERGE, NEW_NOTES), name) : null) ?? (await readNote(folder, name));
       return { note, isMissing: note === null && !isMade };
     }),
   );
@@ -102,8 +106,8 @@ export async function readNote(folder: string, name: string): Promise<Note | nul
 
 /** Tells whether a note of that name exists, or existed before a merge. */
 export async function hasNote(folder: string, name: string): Promise<boolean> {
-  const merges = await listNames(join(folder, OLD));
-  const places = ['.', MERGE, ...merges.map((merge) => join(OLD, merge))];
+  const merges = await listNames(join(folder, REPLACED_NOTES));
+  const places = ['.', MERGE, ...merges.map((merge) => join(REPLACED_NOTES, merge))];
   return places.some((place) => existsSync(join(folder, place, name)));
 }
 

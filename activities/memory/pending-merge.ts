@@ -8,10 +8,10 @@ import { codeOf } from '../../system/text.ts';
 
 export const MERGE = '.merge';
 /** The folder of the new notes in it. The replaced ones lie next to that folder. */
-export const NEW = 'new';
+export const NEW_NOTES = 'new';
 export const RECORD = 'merge.json';
 /** The folder of finished merges, each with the notes that it replaced. */
-export const OLD = 'old';
+export const REPLACED_NOTES = 'old';
 
 /**
  * `replaced` has the fingerprint of each note, by name. A note that reads otherwise by now was

@@ -18,11 +18,11 @@ export type AnswerCheck = (text: string) => string | undefined;
 
 /** Compiles each schema once; the same object is the same schema. */
 export function answerChecks(): (schema: JsonSchema | null) => AnswerCheck {
-  const kept = new WeakMap<JsonSchema, ValidateFunction>();
+  const validators = new WeakMap<JsonSchema, ValidateFunction>();
   return (schema) => (text) => {
     if (schema === null) return undefined;
-    const validate = kept.get(schema) ?? compileSchema(schema);
-    kept.set(schema, validate);
+    const validate = validators.get(schema) ?? compileSchema(schema);
+    validators.set(schema, validate);
     return answerProblem(validate, text);
   };
 }

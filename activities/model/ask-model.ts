@@ -69,19 +69,19 @@ export async function askUnwatched(
   prices: Prices,
 ): Promise<UnwatchedReply> {
   const into = createAccumulator();
-  const spent = (): Spend => spendOf(into.message()?.usage, prices);
+  const spendSoFar = (): Spend => spendOf(into.message()?.usage, prices);
   const onStart = (usage: Message['usage']): void => billed(spendOf(usage, prices));
   try {
     await streamReply({ model, body, signal, ...waitLimitsOf(config) }, into, { onStart, ...unheard });
   } catch (error) {
     const failure = classifyFailure(error, now(), redact, config.overflowWords);
     if (!failure) throw error;
-    return { kind: 'failed', failure, spend: spent() };
+    return { kind: 'failed', failure, spend: spendSoFar() };
   }
-  billed(spent());
+  billed(spendSoFar());
   const message = into.message();
-  if (signal.aborted || !message) return { kind: 'aborted', spend: spent() };
-  return { kind: 'message', message, blocks: into.blocks, spend: spent() };
+  if (signal.aborted || !message) return { kind: 'aborted', spend: spendSoFar() };
+  return { kind: 'message', message, blocks: into.blocks, spend: spendSoFar() };
 }
 
 const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
@@ -90,9 +90,9 @@ function readAnswer(message: Message, blocks: readonly BlockState[], spend: Spen
   const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): QuestionOutcome => {
     return { kind: 'failed', failure: { kind, detail: shortenDetail(detail, redact) }, spend };
   };
-  const judged = judgeMessage(message, blocks);
-  if (judged.kind === 'refused') return failed('failed', judged.detail);
-  if (judged.kind === 'window_exceeded') return failed('too_long', `${message.model}: the context window is exceeded`);
+  const verdict = judgeMessage(message, blocks);
+  if (verdict.kind === 'refused') return failed('failed', verdict.detail);
+  if (verdict.kind === 'window_exceeded') return failed('too_long', `${message.model}: the context window is exceeded`);
   const text = messageText(message);
   if (text.trim() === '') return failed('empty', `${message.model} answered with nothing`);
   return { kind: 'text', text: text.trim(), cut: message.stop_reason === 'max_tokens', spend };

@@ -22,7 +22,7 @@ import { queryOf } from '../../store/transcript/server-tools.ts';
 export type AttemptOutcome =
   | {
       readonly kind: 'judged';
-      readonly judged: MessageVerdict;
+      readonly verdict: MessageVerdict;
       readonly message: Message;
       readonly early: EarlyEnds;
       /** The bill of this request alone. */
@@ -79,16 +79,16 @@ export async function attemptReply(
   const message = into.message();
   const usage = into.billed();
   if (port.signal.aborted || !message) {
-    const ended = await early.stopped();
+    const finished = await early.stopped();
     const part = message && keepInterruptedPart(message, into.blocks);
-    return { kind: 'aborted', message, part, calls: callBlocks(into.blocks), early: ended, usage };
+    return { kind: 'aborted', message, part, calls: callBlocks(into.blocks), early: finished, usage };
   }
-  const judged = judgeMessage(message, into.blocks);
-  return { kind: 'judged', judged, message, early: await early.settle(port.graceMs), usage };
+  const verdict = judgeMessage(message, into.blocks);
+  return { kind: 'judged', verdict, message, early: await early.settle(port.graceMs), usage };
 }
 
 function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
-  const seen = new Set<string>();
+  const offered = new Set<string>();
   return {
     onStart: say.start,
     onText: say.text,
@@ -97,8 +97,8 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
       const query = queryOf(block);
       if (query !== null) say.search(index, query);
       // Only the first of duplicate ids counts (L39).
-      if (block.type !== 'tool_use' || seen.has(block.id)) return;
-      seen.add(block.id);
+      if (block.type !== 'tool_use' || offered.has(block.id)) return;
+      offered.add(block.id);
       // A broken input is judged when the stream ends: under max_tokens it does not count as a
       // call.
       if (brokenInput) return;
@@ -119,11 +119,11 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
 const EARLY_GRACE_MS = 500;
 
 export function replyPort(step: PreparedStep): ReplyPort {
-  const { deps, attempt, config, live, input, tries, told, base } = step;
+  const { deps, attempt, config, live, input, tries, announcements, base } = step;
   const { tools } = deps;
   const { iteration, context, head } = input;
   const prices = pricesOf(step);
-  const given = attemptSignal(attempt);
+  const toolSignal = attemptSignal(attempt);
   const messages = async () => (await deps.transcripts.messages(base)).messages;
   return {
     model: watchModel(deps.model, { observe: deps.observe, about: placeOfStep(config, attempt, input), prices }),
@@ -141,7 +141,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
           if (event.type === 'tool_start') begins();
           live.write(event);
         };
-        return bound.runEarly({ id, signal: AbortSignal.any([signal, given]), iteration, say, messages });
+        return bound.runEarly({ id, signal: AbortSignal.any([signal, toolSignal]), iteration, say, messages });
       };
       // A run that is being wrapped up starts no call (L51).
       return input.wrapUp ? { safe: false, plan: 'regular', run } : { ...bound.traits(), run };
@@ -151,7 +151,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
       start: (usage) => {
         attempt.remember({ ...tries, spend: addSpend(tries.spend, spendOf(usage, prices)) });
         // The server accepted the request, so its entries will not change again.
-        announceEntries(live, told);
+        announceEntries(live, announcements);
       },
       text: (index, text) => live.write({ type: 'text_delta', iteration, index, text }),
       thinking: (index, text) => live.write({ type: 'thinking_delta', iteration, index, text }),
@@ -176,7 +176,7 @@ type PlannedCall = Pick<CallTraits, 'safe' | 'plan'> & {
 /** What became of the calls that started while the reply streamed. */
 export type EarlyEnds = {
   /** The blocks of those whose tool began to run. */
-  readonly begun: ReadonlySet<number>;
+  readonly started: ReadonlySet<number>;
   readonly outcomes: ReadonlyMap<number, CallOutcome>;
 };
 
@@ -197,11 +197,11 @@ type EarlyCalls = {
 function earlyCalls(planOf: (call: CallBlock) => PlannedCall): EarlyCalls {
   const abort = new AbortController();
   const finished = new Map<number, CallOutcome>();
-  const begun = new Set<number>();
+  const started = new Set<number>();
   const running: Promise<void>[] = [];
   let open = true;
   const start = async (index: number, { run }: PlannedCall): Promise<void> => {
-    const done = await run(abort.signal, () => void begun.add(index));
+    const done = await run(abort.signal, () => void started.add(index));
     if (!done || abort.signal.reason === 'superseded') return;
     finished.set(index, done);
     if (done.facts.cancelsSiblings && !abort.signal.aborted) {
@@ -226,12 +226,12 @@ function earlyCalls(planOf: (call: CallBlock) => PlannedCall): EarlyCalls {
     async settle(graceMs) {
       if (running.length > 0) await Promise.race([Promise.all(running), waitUnreferenced(graceMs, abort.signal)]);
       await drop();
-      return { begun, outcomes: finished };
+      return { started, outcomes: finished };
     },
     async stopped() {
       open = false;
       await Promise.all(running);
-      return { begun, outcomes: finished };
+      return { started, outcomes: finished };
     },
     abandon: drop,
   };

@@ -76,7 +76,7 @@ function entriesOf(usage: Message['usage']): readonly BilledEntry[] {
 function entryOf(counts: Counts): BilledEntry {
   const cacheWrite = wholeCount(counts['cache_creation_input_tokens']);
   const split = counts['cache_creation'];
-  const kept = isCounts(split) ? wholeCount(split['ephemeral_1h_input_tokens']) : 0;
+  const oneHour = isCounts(split) ? wholeCount(split['ephemeral_1h_input_tokens']) : 0;
   const { model, type } = counts;
   return {
     usage: {
@@ -85,7 +85,7 @@ function entryOf(counts: Counts): BilledEntry {
       cacheRead: wholeCount(counts['cache_read_input_tokens']),
       cacheWrite,
     },
-    written1h: Math.min(kept, cacheWrite),
+    written1h: Math.min(oneHour, cacheWrite),
     ...(typeof model === 'string' && { model }),
     ...(typeof type === 'string' && { type }),
   };

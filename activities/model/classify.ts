@@ -108,8 +108,8 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
   const status = statusOf(error);
   const via = error.headers?.get(VIA_HEADER);
   const through = via ? ` (through the proxy ${via})` : '';
-  const said = `${status ?? 'stream error'}: ${error.apiMessage ?? error.message}${through}`;
-  const detail = shortenDetail(said, redact);
+  const text = `${status ?? 'stream error'}: ${error.apiMessage ?? error.message}${through}`;
+  const detail = shortenDetail(text, redact);
   const known = status === undefined ? {} : { status };
   const ofAccount = accountProblem(status, error);
   if (ofAccount !== undefined) return { kind: 'failed', detail: `${detail} (${ofAccount})`, ...known };
@@ -117,7 +117,7 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
     return { kind: 'too_long', detail, ...windowIn(detail) };
   if (status === 400 && (error.errorCode === REFUSED_PIXELS || REFUSED_MEDIA.test(detail)))
     return { kind: 'media_too_large', detail };
-  const part = isRefusal(status) ? findRefusedPart(error.errorCode ?? '', said, { detail, status }) : null;
+  const part = isRefusal(status) ? findRefusedPart(error.errorCode ?? '', text, { detail, status }) : null;
   if (part) return part;
   if (isRefusedMedium(status, detail)) return { kind: 'media_too_large', detail };
   if (!isRetryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
@@ -134,15 +134,15 @@ function findRefusedPart(
   whole: string,
   { detail, status }: { readonly detail: string; readonly status: number },
 ): Verdict | null {
-  const said = whole.slice(0, MOST_SAID);
-  if (isRefusedSummary(code, said)) return { kind: 'refused_summary', detail, status };
-  if (isRefusedRole(said)) return { kind: 'refused_role', detail, status };
-  if (isUnresolvedTool(code, said)) return { kind: 'unresolved_tool', detail, status };
-  const at = findRefusedDefinition(said);
+  const text = whole.slice(0, MOST_SAID);
+  if (isRefusedSummary(code, text)) return { kind: 'refused_summary', detail, status };
+  if (isRefusedRole(text)) return { kind: 'refused_role', detail, status };
+  if (isUnresolvedTool(code, text)) return { kind: 'unresolved_tool', detail, status };
+  const at = findRefusedDefinition(text);
   if (at) return { kind: 'refused_definition', at, detail, status };
-  if (isRefusedToolChange(said)) return { kind: 'refused_tools', detail, status };
-  if (isUnboundThinking(said)) return { kind: 'unbound_thinking', detail, status };
-  const field = findRefusedField(said);
+  if (isRefusedToolChange(text)) return { kind: 'refused_tools', detail, status };
+  if (isUnboundThinking(text)) return { kind: 'unbound_thinking', detail, status };
+  const field = findRefusedField(text);
   return field === undefined ? null : { kind: 'refused_field', field, detail, status };
 }
 
@@ -318,10 +318,10 @@ function accountProblem(status: number | undefined, error: APIError): string | u
   if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code];
   if (status === 402) return NO_CREDIT;
   if (status === 401) return credentialProblem(error.headers?.get(CREDENTIAL_HEADER) ?? null);
-  const said = error.apiMessage ?? error.message;
+  const message = error.apiMessage ?? error.message;
   if (status !== 400 && status !== 403) return undefined;
-  if (/specified (API|workspace API) usage limits/i.test(said)) return OWN_LIMIT;
-  return /credit balance is too low/i.test(said) ? NO_CREDIT : undefined;
+  if (/specified (API|workspace API) usage limits/i.test(message)) return OWN_LIMIT;
+  return /credit balance is too low/i.test(message) ? NO_CREDIT : undefined;
 }
 
 /** `named`: what the worker knows of the credential; null when it knows nothing. */

@@ -36,10 +36,10 @@ export function judgeMessage(message: Message, blocks: readonly BlockState[]): M
  * counts.
  */
 export function callBlocks(blocks: readonly BlockState[]): readonly CallBlock[] {
-  const seen = new Set<string>();
+  const ids = new Set<string>();
   return blocks.flatMap(({ block, complete }, index) => {
-    if (block.type !== 'tool_use' || !complete || seen.has(block.id)) return [];
-    seen.add(block.id);
+    if (block.type !== 'tool_use' || !complete || ids.has(block.id)) return [];
+    ids.add(block.id);
     return [{ index, id: block.id, name: block.name, input: block.input }];
   });
 }
@@ -49,8 +49,8 @@ export function callBlocks(blocks: readonly BlockState[]): readonly CallBlock[] 
  * tool_use (L16). Only the last block can be open, so no call changes its position.
  */
 export function keepInterruptedPart(message: Message, blocks: readonly BlockState[]): Message | null {
-  const kept = blocks.filter(({ block, complete }) => complete || block.type === 'text').map(({ block }) => block);
-  const content = dropTrailingThinking(kept);
+  const usable = blocks.filter(({ block, complete }) => complete || block.type === 'text').map(({ block }) => block);
+  const content = dropTrailingThinking(usable);
   return saysNothing(content) ? null : { ...message, content };
 }
 
@@ -81,12 +81,12 @@ function saysNothing(content: readonly ContentBlock[]): boolean {
  * it are void, and only people see them.
  */
 function describeRefusal({ content, stop_details: why }: Message): string {
-  const said = content
+  const words = content
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join(' ')
     .trim();
   const { category, explanation } = (why ?? {}) as { readonly category?: unknown; readonly explanation?: unknown };
   const named = typeof category === 'string' && category !== '' ? ` (${category.replaceAll('_', ' ')})` : '';
-  const explained = [typeof explanation === 'string' ? explanation.trim() : '', said].filter((text) => text !== '');
+  const explained = [typeof explanation === 'string' ? explanation.trim() : '', words].filter((text) => text !== '');
   return `The model refused to answer${named}${explained.length === 0 ? '.' : `: ${explained.join(' It said: ')}`}`;
 }

@@ -21,21 +21,21 @@ import { findNewerVersion, hashOf, isDamage, parseStored } from '../../store/val
 import { pricesOf, spendOf } from './bill.ts';
 
 /** `step` includes the entries that were appended on the way. */
-type RequestOutcome = { readonly step: ModelStep; readonly attempted: AttemptOutcome };
+type RequestOutcome = { readonly step: ModelStep; readonly outcome: AttemptOutcome };
 
-export async function requestReply(given: ModelStep): Promise<RequestOutcome> {
-  return requestWith(withPreamble(given));
+export async function requestReply(step: ModelStep): Promise<RequestOutcome> {
+  return requestWith(withPreamble(step));
 }
 
-async function requestWith(given: PreparedStep): Promise<RequestOutcome> {
-  const { step, body, plain, attempted } = await requestOnce(given);
-  const verdict = refusalOf(step, attempted);
+async function requestWith(prepared: PreparedStep): Promise<RequestOutcome> {
+  const { step, body, plain, outcome } = await requestOnce(prepared);
+  const verdict = refusalOf(step, outcome);
   const changed = verdict && (withoutRefused(step, verdict, body) ?? withoutPaused(step, verdict));
   if (changed) return requestWith(changed);
-  if (attempted.kind === 'judged' && isThinkingDropped(attempted.message)) reportUnbound(step, 'it was dropped');
-  const kept = await keepPaused(step, plain, attempted);
-  if (kept) return requestWith({ ...step, ...kept });
-  return { step, attempted };
+  if (outcome.kind === 'judged' && isThinkingDropped(outcome.message)) reportUnbound(step, 'it was dropped');
+  const pause = await keepPaused(step, plain, outcome);
+  if (pause) return requestWith({ ...step, ...pause });
+  return { step, outcome };
 }
 
 /** The refusal names no part, so the reply begins anew, once. */
@@ -79,7 +79,7 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
     return beginAnew(step, 'summary_refused');
   }
   models.refuse(name, part);
-  return part === REFUSABLE.binding ? step : withPreamble(step.given);
+  return part === REFUSABLE.binding ? step : withPreamble(step.original);
 }
 
 /** `plain` is the request without the part of a paused reply. */
@@ -87,25 +87,25 @@ type RequestAttempt = {
   readonly step: PreparedStep;
   readonly body: ModelRequest;
   readonly plain: ModelRequest;
-  readonly attempted: AttemptOutcome;
+  readonly outcome: AttemptOutcome;
 };
 
-async function requestOnce(given: PreparedStep): Promise<RequestAttempt> {
-  const { deps, attempt, input, config, chosen, live, base, preamble } = given;
+async function requestOnce(prepared: PreparedStep): Promise<RequestAttempt> {
+  const { deps, attempt, input, config, chosen, live, base, preamble } = prepared;
   const { messages, ids } = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
   const canBind = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
   const plain = buildRequest(config, chosen, { ...input, preamble, messages, canBind });
   const { iteration } = input;
-  if (!given.paused)
+  if (!prepared.paused)
     live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });
-  const paused = given.paused === undefined ? await resumePaused(given, plain) : given.paused;
+  const paused = prepared.paused === undefined ? await resumePaused(prepared, plain) : prepared.paused;
   const body = paused ? continueRequest(plain, paused) : plain;
-  const step = { ...given, paused, callIds: ids };
-  return { step, body, plain, attempted: await attemptReply(body, replyPort(step), paused?.message) };
+  const step = { ...prepared, paused, callIds: ids };
+  return { step, body, plain, outcome: await attemptReply(body, replyPort(step), paused?.message) };
 }
 
-function refusalOf({ deps }: ModelStep, attempted: AttemptOutcome): Verdict | null {
-  return attempted.kind === 'failed' ? classifyFailure(attempted.error, deps.now(), deps.redact) : null;
+function refusalOf({ deps }: ModelStep, outcome: AttemptOutcome): Verdict | null {
+  return outcome.kind === 'failed' ? classifyFailure(outcome.error, deps.now(), deps.redact) : null;
 }
 
 /** Reports a refusal that should never happen, loudly. */
@@ -142,11 +142,11 @@ function continueRequest({ messages, ...body }: ModelRequest, { message }: Pause
 async function keepPaused(
   step: ModelStep & { readonly paused?: PausedReply | null },
   body: ModelRequest,
-  attempted: AttemptOutcome,
+  outcome: AttemptOutcome,
 ): Promise<{ readonly tries: ModelStep['tries']; readonly paused: PausedReply } | null> {
-  if (attempted.kind !== 'judged' || !isPaused(attempted)) return null;
+  if (outcome.kind !== 'judged' || !isPaused(outcome)) return null;
   const { deps, attempt, input, config } = step;
-  const { message, usage } = attempted;
+  const { message, usage } = outcome;
   const spend = addSpend(step.tries.spend, spendOf(usage, pricesOf(step)));
   const times = (step.paused?.times ?? 0) + 1;
   const why = spentLimit(input.left ?? {}, spend) ? 'the budget of the run is spent' : `it was paused ${times} times`;
@@ -154,15 +154,15 @@ async function keepPaused(
     deps.log('warn', `a reply that the API has paused does not go on: ${why}`, { ...runFields(config) });
     return null;
   }
-  const kept: StoredPause = { v: 1, of: digestOf(body), message };
-  const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(kept)));
+  const stored: StoredPause = { v: 1, of: digestOf(body), message };
+  const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(stored)));
   const tries = { ...step.tries, spend, paused: hash };
   attempt.remember(tries, 'now');
   return { tries, paused: { message, times } };
 }
 
-function isPaused({ judged, message }: Extract<AttemptOutcome, { kind: 'judged' }>): boolean {
-  return message.stop_reason === 'pause_turn' && judged.kind === 'reply' && judged.calls.length === 0;
+function isPaused({ verdict, message }: Extract<AttemptOutcome, { kind: 'judged' }>): boolean {
+  return message.stop_reason === 'pause_turn' && verdict.kind === 'reply' && verdict.calls.length === 0;
 }
 
 /**
@@ -172,11 +172,11 @@ function isPaused({ judged, message }: Extract<AttemptOutcome, { kind: 'judged' 
 async function resumePaused(step: ModelStep, body: ModelRequest): Promise<PausedReply | null> {
   const { deps, tries, input, attempt, live } = step;
   if (tries.paused === undefined) return null;
-  const kept = await readStoredPause(step, tries.paused);
-  if (kept === null || kept.of !== digestOf(body)) return null;
-  const { message } = kept;
-  const told = { iteration: input.iteration, attempt: attempt.number, message };
-  for (const event of listContentEvents(told).slice(1)) live.write(event);
+  const stored = await readStoredPause(step, tries.paused);
+  if (stored === null || stored.of !== digestOf(body)) return null;
+  const { message } = stored;
+  const received = { iteration: input.iteration, attempt: attempt.number, message };
+  for (const event of listContentEvents(received).slice(1)) live.write(event);
   deps.log('info', 'a reply that the API had paused goes on', { ...runFields(step.config) });
   return { message, times: 1 };
 }

@@ -26,8 +26,8 @@ export function buildRequest(
   { model, primary }: ChosenModel,
   { preamble: { system, tools }, messages, cap, taskRemaining, canBind }: RequestParts,
 ): ModelRequest {
-  const asked = thinkingFor(model, config.thinkingTokens, { cap, primary });
-  const thinking = model.checksPrefix && canBind ? dropUnboundThinking(asked) : asked;
+  const wanted = thinkingFor(model, config.thinkingTokens, { cap, primary });
+  const thinking = model.checksPrefix && canBind ? dropUnboundThinking(wanted) : wanted;
   // The API kept counting through its own summaries (L11).
   const remaining = beginsWithSummary(messages) ? undefined : taskRemaining;
   const offered = withoutServerTools(tools, model);
@@ -54,9 +54,9 @@ export function beginsWithSummary([first]: readonly MessageParam[]): boolean {
  * otherwise refuse this request and every later one. We never send such thinking, so a dropped
  * block means a defect of ours.
  */
-function dropUnboundThinking(asked: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
-  if (asked.type !== 'adaptive' && asked.type !== 'enabled') return asked;
-  return { ...asked, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
+function dropUnboundThinking(thinking: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
+  if (thinking.type !== 'adaptive' && thinking.type !== 'enabled') return thinking;
+  return { ...thinking, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
 }
 
 /** Sends `remaining` from the first compaction on (L11); until then the API counts by itself. */
@@ -90,7 +90,7 @@ function withBreakpoint(message: UserMessageParam): UserMessageParam {
 /** The smallest budget that the API takes, in tokens. */
 const LEAST_THINKING = 1_024;
 
-type Asking = { readonly cap: number; readonly primary: boolean };
+type ThinkingBounds = { readonly cap: number; readonly primary: boolean };
 
 /**
  * Returns the thinking of a request whose max_tokens is `cap`; undefined to say nothing about it. A
@@ -101,7 +101,7 @@ type Asking = { readonly cap: number; readonly primary: boolean };
 export function thinkingFor(
   { thinking }: Pick<ModelFacts, 'thinking'>,
   tokens: number | null,
-  { cap, primary }: Asking,
+  { cap, primary }: ThinkingBounds,
 ): ThinkingConfigParam | undefined {
   const { kinds, byDefault } = thinking ?? NOT_KNOWN;
   if (kinds.includes('adaptive'))
@@ -157,10 +157,10 @@ export function withFacts(model: RunModel, models: Pick<Models, 'facts'>): RunMo
  */
 export function keepsPast(
   { models }: Pick<RunConfig, 'models'>,
-  asked: RunModel,
+  chosen: RunModel,
   known: Pick<Models, 'facts'>,
 ): Pick<ModelFacts, 'checksPrefix'> {
-  return { checksPrefix: [models[0], asked].some((model) => withFacts(model, known).checksPrefix === true) };
+  return { checksPrefix: [models[0], chosen].some((model) => withFacts(model, known).checksPrefix === true) };
 }
 
 /** The names under which a server's refusals are remembered. */
@@ -201,4 +201,15 @@ export function chooseModel({ models }: RunConfig, position = 0, window?: number
   if (!found) throw new Error(`the run has ${models.length} models, and number ${position} (from 0) was asked for`);
   const model = window === undefined ? found : { ...found, window };
   return { model, primary: position === 0, next: models[position + 1]?.name ?? null };
+}
+
+/** Chooses a model with the facts of today. */
+export function chooseWithFacts(
+  known: Pick<Models, 'facts'>,
+  config: RunConfig,
+  position?: number,
+  window?: number,
+): ChosenModel {
+  const chosen = chooseModel(config, position, window);
+  return { ...chosen, model: withFacts(chosen.model, known) };
 }

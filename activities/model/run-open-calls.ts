@@ -118,12 +118,12 @@ function nextBatch(calls: readonly Call[]): readonly Call[] {
 async function handOverBatch(open: OpenReply, batch: readonly Call[]): Promise<ReadonlyMap<Call, CallBeginning>> {
   const { step, reply } = open;
   if (spentLimit(step.input.left ?? {}, reply.spend)) return new Map();
-  const made = await Promise.all(batch.map((call) => beginCall(open, call, 'delegated')));
+  const beginnings = await Promise.all(batch.map((call) => beginCall(open, call, 'delegated')));
   const handed = new Map<Call, CallBeginning>();
   let room = MOST_HANDED_OVER;
-  made.forEach((begun, at) => {
-    if (begun?.delegate) room -= JSON.stringify(begun.delegate).length;
-    if (begun && room >= 0) handed.set(batch[at]!, begun);
+  beginnings.forEach((beginning, at) => {
+    if (beginning?.delegate) room -= JSON.stringify(beginning.delegate).length;
+    if (beginning && room >= 0) handed.set(batch[at]!, beginning);
   });
   return handed;
 }

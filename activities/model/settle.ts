@@ -30,28 +30,28 @@ const MOST_CALLS = 20;
 /** How many characters of a name are searched for secrets; the rest is not shown. */
 const MOST_REDACTED = 2_000;
 
-export async function settle(step: ModelStep, attempted: AttemptOutcome): Promise<ModelCallAnswer> {
+export async function settle(step: ModelStep, outcome: AttemptOutcome): Promise<ModelCallAnswer> {
   try {
-    return await settleAttempt(step, attempted);
+    return await settleAttempt(step, outcome);
   } catch (error) {
     if (!(error instanceof UnwritableReply)) throw error;
-    if (attempted.kind !== 'aborted') return settleAttempt(step, { ...attempted, kind: 'failed', error: error.cause });
+    if (outcome.kind !== 'aborted') return settleAttempt(step, { ...outcome, kind: 'failed', error: error.cause });
     reportDefect(step, error.cause);
-    return settleAttempt(step, { ...attempted, part: null });
+    return settleAttempt(step, { ...outcome, part: null });
   }
 }
 
-async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promise<ModelCallAnswer> {
+async function settleAttempt(step: ModelStep, outcome: AttemptOutcome): Promise<ModelCallAnswer> {
   const { deps, config, tries } = step;
-  const { message, usage } = attempted;
+  const { message, usage } = outcome;
   const spend = addSpend(tries.spend, spendOf(usage, pricesOf(step)));
-  switch (attempted.kind) {
+  switch (outcome.kind) {
     case 'aborted':
-      return attempted.part
+      return outcome.part
         ? (
             await storeReply(step, {
-              ...withNotRun(attempted, NOT_RUN_INTERRUPTED),
-              message: attempted.part,
+              ...withNotRun(outcome, NOT_RUN_INTERRUPTED),
+              message: outcome.part,
               fate: 'interrupted',
               spend,
             })
@@ -59,8 +59,8 @@ async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promis
         : { kind: 'nothing', spend };
     case 'failed': {
       const verdict = withMaximum(
-        classifyFailure(attempted.error, deps.now(), deps.redact, config.overflowWords) ??
-          reportDefect(step, attempted.error),
+        classifyFailure(outcome.error, deps.now(), deps.redact, config.overflowWords) ??
+          reportDefect(step, outcome.error),
         step,
       );
       if (verdict.kind === 'too_long' && verdict.window !== undefined)
@@ -70,7 +70,7 @@ async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promis
       return settleDeath(step, counted, afterFailure(death, config));
     }
     case 'judged':
-      return settleJudged(step, attempted, spend);
+      return settleJudged(step, outcome, spend);
   }
 }
 
@@ -79,16 +79,16 @@ async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promis
  * came to nothing, and will not run.
  */
 function withNotRun({ calls, early }: StoredCalls, why: string): StoredCalls {
-  const { begun, outcomes } = early;
+  const { started, outcomes } = early;
   const known = calls.slice(0, calls.findLastIndex(({ index }) => outcomes.has(index)) + 1);
-  const filled = known.map((call) => [call.index, outcomes.get(call.index) ?? notRun(call, begun, why)] as const);
-  return { calls, early: { begun, outcomes: new Map(filled) } };
+  const filled = known.map((call) => [call.index, outcomes.get(call.index) ?? notRun(call, started, why)] as const);
+  return { calls, early: { started, outcomes: new Map(filled) } };
 }
 
 type StoredCalls = { readonly calls: readonly CallBlock[]; readonly early: EarlyEnds };
 
-function notRun({ index, id, name }: CallBlock, begun: EarlyEnds['begun'], why: string): CallOutcome {
-  const [content, fate] = begun.has(index)
+function notRun({ index, id, name }: CallBlock, started: EarlyEnds['started'], why: string): CallOutcome {
+  const [content, fate] = started.has(index)
     ? ([GIVEN_UP, { decision: 'allowed', outcome: 'cancelled' }] as const)
     : ([why, { decision: 'not_run', outcome: 'not_run' }] as const);
   const outcome = { index, toolUseId: id, isError: true, content, log: { key: null, name, duration: 0, ...fate } };
@@ -102,7 +102,7 @@ function withMaximum(verdict: Verdict, { input: { cap } }: ModelStep): Verdict {
 
 async function settleJudged(
   step: ModelStep,
-  { judged: verdict, early, message }: Extract<AttemptOutcome, { kind: 'judged' }>,
+  { verdict, early, message }: Extract<AttemptOutcome, { kind: 'judged' }>,
   spend: Tries['spend'],
 ): Promise<ModelCallAnswer> {
   const say = (detail: string): string => shortenDetail(detail, step.deps.redact);
@@ -123,11 +123,11 @@ async function settleJudged(
       return (await storeReply(step, { message: verdict.message, calls: [], fate: 'cut', spend })).result;
     case 'reply': {
       const fate = verdict.cut ? 'cut' : 'whole';
-      const { message: kept, calls } = verdict;
+      const { message: reply, calls } = verdict;
       // Without a budget no call will run after the reply, and none behind an open one is adopted.
       const isSpent = spentLimit(step.input.left ?? {}, spend) !== null;
       const known = isSpent ? withNotRun({ calls, early }, NOT_RUN_SPENT) : { calls, early };
-      const { result, first } = await storeReply(step, { ...known, message: kept, fate, spend });
+      const { result, first } = await storeReply(step, { ...known, message: reply, fate, spend });
       if (!first) return result;
       const answer = await runOpenCalls(step, result, calls, early.outcomes);
       await captureEarly(step, answer);
@@ -177,10 +177,10 @@ export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailur
     return result;
   }
   const { message } = after.failure;
-  const spent = notAgain(input, tries, message);
-  if (spent) return spent;
+  const exhausted = notAgain(input, tries, message);
+  if (exhausted) return exhausted;
   attempt.remember(tries, 'now');
-  if (after.asked) await keepWait(dying, tries, { waitMs: after.delayMs, detail: message });
+  if (after.requested) await keepWait(dying, tries, { waitMs: after.delayMs, detail: message });
   announce(after.delayMs, message);
   throw after.failure;
 }

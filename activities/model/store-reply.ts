@@ -107,15 +107,15 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const { deps, attempt, input, base, chosen } = step;
   const { message, calls, fate, spend } = storing;
   const early = inOrder(calls, storing.early?.outcomes);
-  const begun = storing.early?.begun ?? new Set();
+  const started = storing.early?.started ?? new Set();
   const own = spendOf(message.usage, pricesOf(step));
   const { iteration } = input;
   const at = deps.now();
   const { name } = chosen.model;
-  const asked = message.model === name ? {} : { asked: name };
+  const requested = message.model === name ? {} : { asked: name };
   const number = attempt.number;
   const ids = chooseIds(message, base.view.length + base.added.length, step.callIds ?? new Set());
-  const stored = { kind: 'reply', fate, message, ...asked, ...ids } as const;
+  const stored = { kind: 'reply', fate, message, ...requested, ...ids } as const;
   const reply: ReplyEntry = { ...stored, iteration, attempt: number, spend: own, at };
   const files = await step.files;
   const adopted = await adoptOutcomes(deps, calls, early);
@@ -127,7 +127,7 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
     ...findLeftOut(step.input.append, base),
   };
   const listed = calls.map((call) =>
-    describe(step, call, { done: early.get(call.index), begun: begun.has(call.index) }),
+    describe(step, call, { done: early.get(call.index), started: started.has(call.index) }),
   );
   if (fate === 'interrupted') return { next, result: { kind: 'interrupted', ...facts, calls: listed } };
   if (listed.length > 0)
@@ -137,9 +137,9 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
     };
   if (fate === 'cut')
     return { next, result: { kind: 'cut_off', ...facts, output: contextUsageOf(message.usage).output } };
-  const said = finalText(next.view);
-  const problem = step.answer(said);
-  const textCall = findTextCall(said, (called) => isOffered(step, called));
+  const text = finalText(next.view);
+  const problem = step.answer(text);
+  const textCall = findTextCall(text, (called) => isOffered(step, called));
   return { next, result: { kind: 'message', ...facts, calls: [], ...present({ problem, textCall }) } };
 }
 
@@ -159,8 +159,8 @@ function isOffered({ deps, config, input }: ModelStep, called: string): boolean 
 async function inContext({ deps, base, config, chosen }: ModelStep, reply: ReplyEntry): Promise<number> {
   const counted = contextTokensOf(reply.message.usage);
   if (counted > 0) return counted;
-  const shown = { ...base, added: [...base.added, reply] };
-  const { messages } = await deps.transcripts.messages(shown, asServed(chosen.model, deps.models));
+  const withReply = { ...base, added: [...base.added, reply] };
+  const { messages } = await deps.transcripts.messages(withReply, asServed(chosen.model, deps.models));
   return config.rules.fixedTokens + estimateTokens(countRequestCharacters(messages));
 }
 
@@ -195,11 +195,11 @@ export const MOST_NAME = 128;
 function describe(
   { deps, config, input }: ModelStep,
   call: CallBlock,
-  { done, begun }: { readonly done: CallOutcome | undefined; readonly begun: boolean },
+  { done, started }: { readonly done: CallOutcome | undefined; readonly started: boolean },
 ): Call {
   const { safe, signature } = deps.tools.bind(config, call, input.context).traits();
   const name = clip(call.name, MOST_NAME);
-  const known = done ? { outcome: done.facts } : begun ? { givenUp: true as const } : {};
+  const known = done ? { outcome: done.facts } : started ? { givenUp: true as const } : {};
   return { index: call.index, name, safe, signature, ...known };
 }
 
@@ -217,9 +217,9 @@ function observeReply(
   if (!hooks.has('postSampling')) return;
   // The signal is not the attempt's: the hook may outlive it, to its own timeout.
   const { signal } = new AbortController();
-  const seen = observableMessage(tools, message);
+  const observable = observableMessage(tools, message);
   setImmediate(() => {
-    void hooks.postSampling(buildHookContext(config, { iteration, signal }), seen).then(({ failed }) => {
+    void hooks.postSampling(buildHookContext(config, { iteration, signal }), observable).then(({ failed }) => {
       for (const { hook, detail } of failed) {
         log('warn', `post-sampling hook ${hook}: ${detail}`, { ...runFields(config), iteration });
       }

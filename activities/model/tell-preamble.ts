@@ -27,8 +27,8 @@ import type { ModelStep } from './step.ts';
 export type PreparedStep = ModelStep & {
   readonly preamble: Preamble;
   /** The same step without the entries that announce changes. */
-  readonly given: ModelStep;
-  readonly told: readonly Entry[];
+  readonly original: ModelStep;
+  readonly announcements: readonly Entry[];
   /** The reason to begin a new epoch when the API refused the current one. */
   readonly anew?: EpochReason;
   /** The paused reply that this request continues; null after the API refused to continue it. */
@@ -40,10 +40,10 @@ export type PausedReply = { readonly message: Message; readonly times: number };
 
 /** Adds entries that tell the model what changed in the system prompt and the tools. */
 export function withPreamble(step: ModelStep): PreparedStep {
-  const asked = toAskedModel(step);
-  const { told, epoch } = tellPreamble(step.base, buildPreamble(step, step.base), asked);
-  const withAll = withTold(step, told);
-  const preamble = { system: epoch.system, tools: toolsIn(withAll.base, asked.telling) };
+  const askedModel = toAskedModel(step);
+  const { told: announcements, epoch } = tellPreamble(step.base, buildPreamble(step, step.base), askedModel);
+  const withAll = withAnnouncements(step, announcements);
+  const preamble = { system: epoch.system, tools: toolsIn(withAll.base, askedModel.telling) };
   return { ...withAll, preamble };
 }
 
@@ -60,26 +60,26 @@ export function nextEpoch(entries: Entries, means: PreambleMeans): EpochEntry | 
 }
 
 /** Begins a new epoch, which sends no earlier thinking to a model that checks it. */
-export function beginAnew({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
-  const epoch = beginEpoch(why, buildPreamble(given, given.base), toAskedModel(given).begins);
-  return { ...withTold(given, [epoch]), preamble: epoch, anew: why };
+export function beginAnew({ original }: Pick<PreparedStep, 'original'>, why: EpochReason): PreparedStep {
+  const epoch = beginEpoch(why, buildPreamble(original, original.base), toAskedModel(original).begins);
+  return { ...withAnnouncements(original, [epoch]), preamble: epoch, anew: why };
 }
 
 /**
  * Leaves a tool out for all models of the run, so that it does not come and go with them. Null when
  * it is left out already.
  */
-export function leaveOut({ given, anew }: PreparedStep, tool: Tool, detail: string): PreparedStep | null {
-  const { deps, config, input } = given;
+export function leaveOut({ original, anew }: PreparedStep, tool: Tool, detail: string): PreparedStep | null {
+  const { deps, config, input } = original;
   if (!deps.models.refuse(config.models[0].name, definitionOf(tool))) return null;
   const words = `the tool ${tool.name} is not offered, for the API does not take its definition: ${detail}`;
   deps.log('warn', words, { ...runFields(config), iteration: input.iteration });
-  return anew ? beginAnew({ given }, anew) : withPreamble(given);
+  return anew ? beginAnew({ original }, anew) : withPreamble(original);
 }
 
-function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 'preamble'> {
-  const { base } = given;
-  return { ...given, base: { ...base, added: [...base.added, ...told] }, given, told };
+function withAnnouncements(original: ModelStep, announcements: readonly Entry[]): Omit<PreparedStep, 'preamble'> {
+  const { base } = original;
+  return { ...original, base: { ...base, added: [...base.added, ...announcements] }, original, announcements };
 }
 
 /**
@@ -110,15 +110,15 @@ function buildPreamble({ deps, input, config }: PreambleMeans, entries: Entries)
   const names = namesToSend(config.toolNames, deps.tools.definitions);
   const named = offered.map(asStored).map((tool) => (names ? renameTool(tool, names) : tool));
   const tools = [...named, ...search];
-  const told = parts.map((part) => ({ ...part, text: inSentNames(part.text, names) }));
-  const system = [...systemPartsOf(config), ...told];
+  const deferredParts = parts.map((part) => ({ ...part, text: inSentNames(part.text, names) }));
+  const system = [...systemPartsOf(config), ...deferredParts];
   return { system, tools: tools.filter((tool) => !isRefused(tool)), ...(names && { names }) };
 }
 
 /** Names the tools that the model was sent in this epoch, and those that it has found. */
 function knownTools({ toolNames = {} }: RunConfig, entries: Entries): ReadonlySet<string> {
-  const told = [...toldTools(entries)].map((name) => ownName(toolNames, name));
-  return new Set([...told, ...foundTools(entries)]);
+  const sent = [...toldTools(entries)].map((name) => ownName(toolNames, name));
+  return new Set([...sent, ...foundTools(entries)]);
 }
 
 /** Appends the search of the API, unless a tool of the worker has its name (L88). */

@@ -6,16 +6,16 @@ import { saysStop, usageWith } from './stream/accumulate.ts';
 import { StalledStream } from './classify.ts';
 import { type Prices, spendOf } from './bill.ts';
 
-type Asking = { readonly observe: Observe; readonly about: ObservedPlace; readonly prices: Prices };
+type WatchOptions = { readonly observe: Observe; readonly about: ObservedPlace; readonly prices: Prices };
 
 /** Returns the same model, which reports how each of its calls went. */
-export function watchModel(model: ModelPort, { observe, about, prices }: Asking): ModelPort {
+export function watchModel(model: ModelPort, { observe, about, prices }: WatchOptions): ModelPort {
   return async (body, signal, alive) => {
     const at = Date.now();
     const began = performance.now();
     const passed = (): number => performance.now() - began;
     let usage: Message['usage'] | undefined;
-    let ended = false;
+    let hasEnded = false;
     let firstMs: number | null = null;
     const end = (error: string | null): void => {
       const spend = spendOf(usage, prices);
@@ -27,14 +27,14 @@ export function watchModel(model: ModelPort, { observe, about, prices }: Asking)
         for await (const event of stream) {
           firstMs ??= passed();
           usage = usageAfter(event, usage);
-          ended ||= endsReply(event);
+          hasEnded ||= endsReply(event);
           yield event;
         }
       } catch (thrown) {
         error = errorOf(thrown, signal);
         throw thrown;
       } finally {
-        end(error ?? (ended ? null : errorOf(null, signal)));
+        end(error ?? (hasEnded ? null : errorOf(null, signal)));
       }
     };
     observe({ kind: 'model_request', about, at, body });

@@ -13,7 +13,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import type { Deps, ModelPort, ModelRequest } from '../deps.ts';
 import { refuseScriptedModel } from '../guards.ts';
 import { askUnwatched } from '../model/ask-model.ts';
-import { asServed, buildRequest, chooseModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
+import { asServed, buildRequest, type ChosenModel, chooseWithFacts, REFUSABLE } from '../model/request.ts';
 import { nextEpoch } from '../model/tell-preamble.ts';
 import { openStepRecord } from '../step-record.ts';
 import { wellFormedText } from '../../system/text.ts';
@@ -34,8 +34,7 @@ export function answerAside(deps: AsideDeps): (attempt: Attempt, input: AnswerAs
     if (!last) return asideFailure('the model has not answered yet: ask again when it has', noSpend);
     const config = await deps.config(last);
     refuseScriptedModel(deps, config);
-    const asked = chooseModel(config, input.model);
-    const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
+    const chosen = chooseWithFacts(deps.models, config, input.model);
     const body = await buildAsideRequest(deps, session, { config, chosen, input: newest });
     const payer = openSmallModel(deps, attempt, config, { ...input, instead: chosen.model });
     const asks = (model: ModelPort, billed: (spend: Spend) => void): Promise<AsideEnd | AsideStopped> =>
@@ -86,9 +85,9 @@ async function buildAsideRequest(
   { config, chosen, input }: AsideQuestion,
 ): Promise<ModelRequest> {
   const { transcripts, models } = deps;
-  const given = await transcripts.extend(session, input.head, input.said);
-  const begun = nextEpoch(given, { deps, config, chosen, input: {} });
-  const extended = begun ? { ...given, added: [...given.added, begun] } : given;
+  const base = await transcripts.extend(session, input.head, input.said);
+  const epoch = nextEpoch(base, { deps, config, chosen, input: {} });
+  const extended = epoch ? { ...base, added: [...base.added, epoch] } : base;
   const { system = [] } = currentEpoch(extended)?.epoch ?? {};
   const served = asServed(chosen.model, models);
   const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
@@ -141,11 +140,11 @@ async function askModelOnce(
 }
 
 function toAnswer(message: Message, spend: Spend, redact: SummaryDeps['redact']): AsideEnd {
-  const said = redact(messageText(message)).trim();
+  const answer = redact(messageText(message)).trim();
   const { model, stop_reason: end } = message;
-  if (said === '') return asideFailure(end === 'tool_use' ? WANTS_TOOLS : `${model} said nothing (${end})`, spend);
-  const text = said.slice(0, LONGEST_ASIDE_ANSWER);
-  return { kind: 'answered', text, cut: text.length < said.length || end === 'max_tokens', model, spend };
+  if (answer === '') return asideFailure(end === 'tool_use' ? WANTS_TOOLS : `${model} said nothing (${end})`, spend);
+  const text = answer.slice(0, LONGEST_ASIDE_ANSWER);
+  return { kind: 'answered', text, cut: text.length < answer.length || end === 'max_tokens', model, spend };
 }
 
 const WANTS_TOOLS = 'the model wanted to call a tool instead of answering in words: ask again in other words';

@@ -22,7 +22,7 @@ type PromptHooks = (
   attempt: Attempt,
   input: CallModel,
   config: RunConfig,
-  given: ExtendedView,
+  extended: ExtendedView,
   live: LiveWriter,
 ) => Promise<PromptHookEnd>;
 
@@ -37,8 +37,8 @@ const MOST_PROMPTS = 256;
  */
 export function createPromptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
   const done = new RecentMap<string, PromptVerdict>(MOST_PROMPTS);
-  return async ({ session, signal }, { iteration }, config, given, live) => {
-    const prompts = deps.hooks.has('promptSubmitted') ? findNewPrompts(given) : [];
+  return async ({ session, signal }, { iteration }, config, extended, live) => {
+    const prompts = deps.hooks.has('promptSubmitted') ? findNewPrompts(extended) : [];
     if (prompts.length === 0) return { entries: [], stop: null };
     const key = JSON.stringify([session, ...prompts.map(({ id }) => id)]);
     const known = done.get(key);

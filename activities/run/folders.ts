@@ -79,12 +79,12 @@ type ExtraFolders = {
 };
 
 export async function findExtraFolders(
-  given: readonly string[] = [],
+  requested: readonly string[] = [],
   cwd: string,
   { dataDir, places }: Pick<Deps, 'dataDir' | 'places'>,
 ): Promise<ExtraFolders> {
   const folders: string[] = [];
-  for (const folder of given.map((path) => resolve(path))) {
+  for (const folder of requested.map((path) => resolve(path))) {
     const found = await checkFolder(folder, cwd, dataDir, places);
     if (found !== null) return { folders: [], ...found };
     if (folder !== cwd && !folders.includes(folder)) folders.push(folder);

@@ -46,7 +46,7 @@ export async function inherit(
   refuseScriptedModel(deps, parent);
   const mode = pickNarrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
   const tools = intersectTools([parent.tools, type.tools, left, options.tools]);
-  const { permissions: added, ...given } = options;
+  const { permissions: added, ...ownOptions } = options;
   const opened = isolation && (await openWorktree(deps, attempt, parent.cwd));
   if (opened?.kind === 'problem') return opened.detail;
   const permissions = narrowRules(parent, mode, added);
@@ -54,7 +54,7 @@ export async function inherit(
     options: {
       ...parentOptions(parent),
       ...typeOptions(type, parent, defaults.smallModel),
-      ...given,
+      ...ownOptions,
       ...(opened && { appendSystemPrompt: treeNotes(options, parent.cwd, opened.path).join('\n\n') }),
       cwd: opened?.path ?? parent.cwd,
       ...pickLowestLimits([type.limits, options, grant]),
@@ -181,10 +181,10 @@ export function describeMissingInTree(workspace: string, tree: string): string {
 
 function sentence(paths: readonly string[], beginning: string): string {
   const named = paths.filter((path) => path.split('/').every((name) => name === '' || PLAIN_NAME.test(name)));
-  const shown = named.slice(0, MOST_NAMED);
+  const listed = named.slice(0, MOST_NAMED);
   if (paths.length === 0) return '';
-  const more = paths.length - shown.length;
-  return `${beginning}: ${[...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ')}.`;
+  const more = paths.length - listed.length;
+  return `${beginning}: ${[...listed, ...(more > 0 ? [`${more} more`] : [])].join(', ')}.`;
 }
 
 /** Returns an empty list for what is no folder, or cannot be listed. */

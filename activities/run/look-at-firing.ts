@@ -14,7 +14,7 @@ const LOOK_MS = 1_000;
 /** The number of firings that the server lists. */
 const MOST_LISTED = 10;
 
-export async function lookAtFiring(attempt: Attempt, { schedule, begun }: LookAtFiring): Promise<FiringFound> {
+export async function lookAtFiring(attempt: Attempt, { schedule, begun: since }: LookAtFiring): Promise<FiringFound> {
   const { session: workflow, run, signal, firingsOf } = attempt;
   if (!firingsOf) throw new Error('there is no server to ask about a firing');
   const until = Date.now() + LISTED_WITHIN_MS;
@@ -24,7 +24,7 @@ export async function lookAtFiring(attempt: Attempt, { schedule, begun }: LookAt
     const { paused, started } = firings;
     if (started.some((one) => one.workflow === workflow && one.run === run)) return { due: true };
     // It began while no worker ran, and as many have begun since: the list cannot tell.
-    if (started.length >= MOST_LISTED && started.every(({ startedAt }) => startedAt > begun)) return { due: true };
+    if (started.length >= MOST_LISTED && started.every(({ startedAt }) => startedAt > since)) return { due: true };
     if (Date.now() > until) return refuseFiring(paused ? 'the schedule is paused' : 'the schedule did not start it');
     await pause(wait, signal);
   }

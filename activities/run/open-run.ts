@@ -47,22 +47,22 @@ const MOST_WARNED = 1_000;
 function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   const newsOf = createRunNews(deps);
   const warned = new RecentMap<string, true>(MOST_WARNED);
-  return async (attempt, given) => {
-    const inherited = given.agent ? await inherit(deps, attempt, given.agent, given.options) : null;
+  return async (attempt, request) => {
+    const inherited = request.agent ? await inherit(deps, attempt, request.agent, request.options) : null;
     if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
-    const input = { ...given, options: inherited?.options ?? given.options };
+    const input = { ...request, options: inherited?.options ?? request.options };
     await deps.servers?.refresh();
     const { step, options } = input;
     // Rules added for an agent are judged as any caller's are.
-    const asked = { ...options, ...(given.options.permissions && { permissions: given.options.permissions }) };
+    const requested = { ...options, ...(request.options.permissions && { permissions: request.options.permissions }) };
     const { permissionMode } = deps.defaults;
     const search = inherited ? inherited.webSearch : deps.defaults.webSearch;
     const wrong =
-      optionsProblem({ permissionMode, ...asked }) ??
+      optionsProblem({ permissionMode, ...requested }) ??
       optionsProblem(workerRules(deps)) ??
       findMissingTool(deps, options, search !== undefined || inherited !== null) ??
       schemaProblem(options.outputSchema);
-    const rules = wrong === undefined ? checkRuleNames(deps, asked, warned) : {};
+    const rules = wrong === undefined ? checkRuleNames(deps, requested, warned) : {};
     if (rules.mistaken !== undefined || wrong !== undefined)
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const chosen = await findRunModels(deps, options);
@@ -222,9 +222,9 @@ function checkRuleNames(
 function describeIdle([first = '', ...others]: readonly string[]): string {
   if (others.length === 0)
     return `permission rule ${quoteRule(first)} names no tool of this worker, so that it does nothing`;
-  const shown = [first, ...others].slice(0, MOST_SHOWN).map(quoteRule);
-  const more = others.length + 1 - shown.length;
-  const list = more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`;
+  const listed = [first, ...others].slice(0, MOST_SHOWN).map(quoteRule);
+  const more = others.length + 1 - listed.length;
+  const list = more === 0 ? listed.join(', ') : `${listed.join(', ')} and ${more} more`;
   return `permission rules ${list} name no tools of this worker, so that they do nothing`;
 }
 
@@ -283,8 +283,8 @@ function workerRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {
  * Adds a caller's rules to the worker's. A caller takes none away: of all that match, the strictest
  * counts (L55).
  */
-function joinRules(own: PermissionRules = {}, given: PermissionRules = {}): PermissionRules {
-  const both = (list: keyof PermissionRules): readonly string[] => [...(own[list] ?? []), ...(given[list] ?? [])];
+function joinRules(own: PermissionRules = {}, added: PermissionRules = {}): PermissionRules {
+  const both = (list: keyof PermissionRules): readonly string[] => [...(own[list] ?? []), ...(added[list] ?? [])];
   return { deny: both('deny'), ask: both('ask'), allow: both('allow') };
 }
 

@@ -8,7 +8,7 @@ import { resultOf } from '../../store/view/result.ts';
 import { loadRun } from '../../store/view/view.ts';
 
 /** The most characters of a text, and of an output's JSON. */
-const MOST = 500_000;
+const MOST_CHARACTERS = 500_000;
 
 /**
  * The most bytes of JSON of both together: a server takes 2 MiB of a workflow's result, and a
@@ -26,9 +26,9 @@ export function readResult(deps: Pick<Deps, 'store' | 'config'>) {
     const found = await outputOf(deps.config, entries, result);
     const json = JSON.stringify(found.output) as string | undefined;
     const bytes = Buffer.byteLength(json ?? '');
-    const fits = json === undefined || (json.length <= MOST && bytes <= MOST_BYTES / 2);
+    const fits = json === undefined || (json.length <= MOST_CHARACTERS && bytes <= MOST_BYTES / 2);
     const room = MOST_BYTES - (fits ? bytes : 0);
-    return { text: truncateToBytes(text.slice(0, MOST), room), usage, costUsd, ...(fits ? found : {}) };
+    return { text: truncateToBytes(text.slice(0, MOST_CHARACTERS), room), usage, costUsd, ...(fits ? found : {}) };
   };
 }
 

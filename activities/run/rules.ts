@@ -31,7 +31,7 @@ type RunFacts = Pick<RunConfig, 'models' | 'smallModel'> & { readonly agent?: un
 export function buildRules(deps: Deps, known: RunFacts, system: string, options: RunOptions): Rules {
   const { defaults, hooks } = deps;
   const { models, smallModel, agent } = known;
-  const aside = defaults.compaction.collapse;
+  const collapses = defaults.compaction.collapse;
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
     // Thinking counts as output, and must not take the room of the answer (L59).
     const cap = defaults.outputCap ?? (HARD.includes(options.effort ?? defaults.effort) ? HARD_OUTPUT_CAP : OUTPUT_CAP);
@@ -40,7 +40,7 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
     const outputCap = Math.min(options.maxOutputTokens ?? roomy, model.maxOutput);
     const leastOutputCap = Math.min(outputCap, LEAST_OUTPUT_CAP);
     const { window, price } = model;
-    const own = { ...(aside && model.checksPrefix && model.compaction && { summarizesItself: true as const }) };
+    const own = { ...(collapses && model.checksPrefix && model.compaction && { summarizesItself: true as const }) };
     return { window, outputCap, raisedOutputCap: Math.max(outputCap, model.maxOutput), leastOutputCap, ...own, price };
   };
   const [primary, ...fallbacks] = models;
@@ -83,6 +83,6 @@ function countFixed(
 ): number {
   const offered = tools.definitions.filter(({ name }) => isListed(run.tools, name));
   const chosen = chooseTools(offered, deferLimit(defaults.deferTools, run.window));
-  const said = [run.system, ...chosen.parts.map(({ text }) => text)].join('');
-  return estimateTokens(said.length) + countTokens(chosen.tools);
+  const prompt = [run.system, ...chosen.parts.map(({ text }) => text)].join('');
+  return estimateTokens(prompt.length) + countTokens(chosen.tools);
 }

@@ -85,8 +85,8 @@ async function tell(
   );
 }
 
-async function describeAgent(store: Store, title: string, ended: AgentEnded): Promise<HookPayload<'agentEnded'>> {
-  const { session, run, spend, detail, ...about } = ended;
+async function describeAgent(store: Store, title: string, end: AgentEnded): Promise<HookPayload<'agentEnded'>> {
+  const { session, run, spend, detail, ...about } = end;
   const { terminal } = run ?? {};
   return {
     title,

@@ -33,7 +33,7 @@ type CheckOutOptions = {
   readonly store?: Store;
 };
 
-type Means = CheckOutOptions & {
+type CheckOutMeans = CheckOutOptions & {
   readonly attempt: Attempt;
   readonly git: string;
   readonly run: RunHeld;
@@ -79,7 +79,7 @@ async function findFolder({ dataDir }: CheckOutOptions, from: string, to: string
 }
 
 /** Brings what another host has captured, where it is not here. */
-async function requireSnapshot(means: Means, origin: CheckOutFiles['origin']): Promise<void> {
+async function requireSnapshot(means: CheckOutMeans, origin: CheckOutFiles['origin']): Promise<void> {
   const { git, run, place, snapshot, store } = means;
   if (!existsSync(git)) throw new CheckOutProblem('git is not installed on this worker');
   const reading = { gitDir: place.gitDir, git, run };
@@ -95,7 +95,7 @@ async function requireSnapshot(means: Means, origin: CheckOutFiles['origin']): P
   );
 }
 
-async function makeFolder(means: Means): Promise<void> {
+async function makeFolder(means: CheckOutMeans): Promise<void> {
   const { snapshot } = means;
   const { root } = means.place;
   const filled = join(dirname(root), `.perdure-${keySegment(means.attempt.session)}`);
@@ -123,12 +123,12 @@ async function makePrivate(folder: string, root: string): Promise<void> {
 }
 
 /** A fork's folder that a person has made for it lets in nobody whom that one kept out. */
-function closeAs(given: Stats | undefined, folder: string): void {
-  if (given) chmodSync(folder, lstatSync(folder).mode & 0o7777 & (given.mode | ~0o077));
+function closeAs(original: Stats | undefined, folder: string): void {
+  if (original) chmodSync(folder, lstatSync(folder).mode & 0o7777 & (original.mode | ~0o077));
 }
 
 /** Tells whether no other attempt follows, or is under way already: this one has to tidy up. */
-async function isRefusedNow(means: Means, error: unknown): Promise<boolean> {
+async function isRefusedNow(means: CheckOutMeans, error: unknown): Promise<boolean> {
   if (means.attempt.signal.aborted || !isRefusal(error)) return false;
   await requireCurrent(means);
   return true;
@@ -143,12 +143,12 @@ async function requireFree(folder: string): Promise<void> {
 }
 
 /** A worker that was frozen until now may have been replaced. */
-async function requireCurrent({ attempt }: Means): Promise<void> {
+async function requireCurrent({ attempt }: CheckOutMeans): Promise<void> {
   if (!(await attempt.fence())) throw createGivenUpError(attempt);
 }
 
 /** Makes a work tree of the repository of `from`, and returns its branch. */
-async function makeWorktree(means: Means, from: string): Promise<string> {
+async function makeWorktree(means: CheckOutMeans, from: string): Promise<string> {
   const { attempt, place } = means;
   const { root } = place;
   const branch = `perdure/${keySegment(attempt.session)}`;
@@ -162,7 +162,7 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
   if (!wasMade) await requireFree(root);
   if (!existsSync(madeFile(place))) await requireNoBranch(means, repository, branch);
   await requireCurrent(means);
-  const given = wasMade ? undefined : lstatSync(root, { throwIfNoEntry: false });
+  const original = wasMade ? undefined : lstatSync(root, { throwIfNoEntry: false });
   // Someone may have put files there since, unless it is our own.
   if (wasMade) await rm(root, { recursive: true });
   else if (existsSync(root)) await rmdir(root);
@@ -171,7 +171,7 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
   noteMade(place, root);
   try {
     await fillWorktree(means, repository, { branch, from });
-    closeAs(given, root);
+    closeAs(original, root);
   } catch (error) {
     if (await isRefusedNow(means, error)) await dropWorktree(means, repository, branch);
     throw error;
@@ -181,7 +181,7 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
 }
 
 /** A branch of that name that no attempt of this fork has made may have commits of its own. */
-async function requireNoBranch(means: Means, { common, gitDir }: Repository, branch: string): Promise<void> {
+async function requireNoBranch(means: CheckOutMeans, { common, gitDir }: Repository, branch: string): Promise<void> {
   const { attempt, place, sandbox, dataDir } = means;
   const git = createHeldGit(sandbox, dataDir, attempt.signal);
   const at = { holder: place.own, tree: place.root, common };
@@ -193,7 +193,7 @@ async function requireNoBranch(means: Means, { common, gitDir }: Repository, bra
  * Removes what an attempt that was killed has left in the repository: git makes no work tree on a
  * branch that another one has, also where that is gone, and no branch that is locked.
  */
-async function clearLeft(means: Means, { common }: Repository, branch: string): Promise<void> {
+async function clearLeft(means: CheckOutMeans, { common }: Repository, branch: string): Promise<void> {
   const { attempt, place, sandbox, dataDir } = means;
   const entries = listWorktrees(common).filter(({ tree }) => tree === place.root);
   const left = [...entries.map(({ gitDir }) => gitDir), join(common, 'refs', 'heads', `${branch}.lock`)];
@@ -203,7 +203,11 @@ async function clearLeft(means: Means, { common }: Repository, branch: string): 
 
 type Branch = { readonly branch: string; readonly from: string };
 
-async function fillWorktree(means: Means, { common, gitDir }: Repository, { branch, from }: Branch): Promise<void> {
+async function fillWorktree(
+  means: CheckOutMeans,
+  { common, gitDir }: Repository,
+  { branch, from }: Branch,
+): Promise<void> {
   const { attempt, sandbox, dataDir, snapshot } = means;
   const { root } = means.place;
   const git = createHeldGit(sandbox, dataDir, attempt.signal);
@@ -212,13 +216,13 @@ async function fillWorktree(means: Means, { common, gitDir }: Repository, { bran
   if (base === null) throw new CheckOutProblem(`${from} has no commit yet, and a work tree begins at one`);
   // The settings of a sparse checkout are those of the work tree that git is started for.
   await git.refs(at, ['worktree', 'add', '--force', '--force', '--no-checkout', '-B', branch, root, base], gitDir);
-  const made = findRepository(root);
-  if (typeof made === 'string' || made.common !== common)
+  const tree = findRepository(root);
+  if (typeof tree === 'string' || tree.common !== common)
     throw new CheckOutProblem('git has made no work tree of this repository');
-  await git.refs(at, ['read-tree', base], made.gitDir);
-  await skipAs(git, at, { from: gitDir, to: made.gitDir });
+  await git.refs(at, ['read-tree', base], tree.gitDir);
+  await skipAs(git, at, { from: gitDir, to: tree.gitDir });
   await checkOut(means, snapshot, root);
-  await skipUncaptured(means, git, at, made.gitDir);
+  await skipUncaptured(means, git, at, tree.gitDir);
 }
 
 /**
@@ -226,7 +230,7 @@ async function fillWorktree(means: Means, { common, gitDir }: Repository, { bran
  * bound: git would take it for deleted.
  */
 async function skipUncaptured(
-  { place: { gitDir, root }, git: program, run, snapshot }: Means,
+  { place: { gitDir, root }, git: program, run, snapshot }: CheckOutMeans,
   git: HeldGit,
   at: WorktreePlace,
   to: string,
@@ -242,7 +246,7 @@ async function skipUncaptured(
 
 /** Bytes of names in one command. */
 const MOST_NAMES = 64 * 1024;
-const SKIPPED = 'S ';
+const SKIPPED_MARK = 'S ';
 
 /** Leaves out of one index what another one leaves out: what a sparse checkout does not have. */
 async function skipAs(
@@ -253,10 +257,10 @@ async function skipAs(
   const list = async (gitDir: string): Promise<readonly string[]> =>
     (await git.refs(at, ['ls-files', '-t', '-z'], gitDir)).split('\0').filter(Boolean);
   const skipped = (await list(from))
-    .filter((line) => line.startsWith(SKIPPED))
-    .map((line) => line.slice(SKIPPED.length));
+    .filter((line) => line.startsWith(SKIPPED_MARK))
+    .map((line) => line.slice(SKIPPED_MARK.length));
   if (skipped.length === 0) return;
-  const there = new Set((await list(to)).map((line) => line.slice(SKIPPED.length)));
+  const there = new Set((await list(to)).map((line) => line.slice(SKIPPED_MARK.length)));
   await skipPaths(git, at, { names: skipped.filter((name) => there.has(name)), to });
 }
 
@@ -278,7 +282,7 @@ async function skipPaths(
 
 /** Removes what was made of a work tree, and its branch, which holds nothing of its own. */
 async function dropWorktree(
-  { attempt, place, sandbox, dataDir }: Means,
+  { attempt, place, sandbox, dataDir }: CheckOutMeans,
   { common }: Repository,
   branch: string,
 ): Promise<void> {
@@ -308,6 +312,8 @@ function noteMade(place: ShadowPlace, folder: string): void {
 /** Tells whether the folder is the one that an earlier attempt has made. */
 function isMade(place: ShadowPlace): boolean {
   const stats = lstatSync(place.root, { throwIfNoEntry: false });
-  const made = readJsonFile(madeFile(place), identity);
-  return stats !== undefined && made.kind === 'read' && made.value[0] === stats.dev && made.value[1] === stats.ino;
+  const record = readJsonFile(madeFile(place), identity);
+  return (
+    stats !== undefined && record.kind === 'read' && record.value[0] === stats.dev && record.value[1] === stats.ino
+  );
 }

@@ -24,10 +24,10 @@ const MOST_BYTES = 64 * 1024;
 const LONGEST_MS = 10_000;
 /** The exit status of `git config` for a value that is not set. */
 const NOT_SET = 1;
-const OWN = ['XDG_CONFIG_HOME', 'GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM'];
+const GIT_VARIABLES = ['XDG_CONFIG_HOME', 'GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM'];
 
 type Found = { readonly path: string; readonly ignoresCase: boolean };
-type Asked = readonly [key: string, type: 'path' | 'bool'];
+type GitSetting = readonly [key: string, type: 'path' | 'bool'];
 
 export class PersonalRules {
   readonly #options: PersonalOptions;
@@ -52,21 +52,23 @@ export class PersonalRules {
 
   async #find(): Promise<Found> {
     const { env, home } = this.#options;
-    const asked = [this.#askAll('core.excludesFile', 'path'), this.#askAll('core.ignoreCase', 'bool')] as const;
-    const [path, ignoresCase] = await Promise.all(asked);
+    const settings = [this.#askAll('core.excludesFile', 'path'), this.#askAll('core.ignoreCase', 'bool')] as const;
+    const [path, ignoresCase] = await Promise.all(settings);
     const usual = join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'git', 'ignore');
     return { path: path ?? usual, ignoresCase: ignoresCase === 'true' };
   }
 
-  async #askAll(...asked: Asked): Promise<string | null> {
-    return (await this.#ask('--global', ...asked)) ?? (await this.#ask('--system', ...asked));
+  async #askAll(...setting: GitSetting): Promise<string | null> {
+    return (await this.#ask('--global', ...setting)) ?? (await this.#ask('--system', ...setting));
   }
 
   /** Returns null where a configuration does not say it. */
   async #ask(scope: '--global' | '--system', key: string, type: string): Promise<string | null> {
     const { sandbox, dataDir, env, home } = this.#options;
     const { programs } = sandbox;
-    const own = Object.fromEntries(OWN.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+    const own = Object.fromEntries(
+      GIT_VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])),
+    );
     const argv = [programs.at('git'), 'config', scope, '--includes', `--type=${type}`, '--get', key];
     const { cut, exit, stdout, stderr } = await runProgram(argv, {
       env: { ...programs.environment(), HOME: home, ...own },

@@ -31,7 +31,7 @@ export async function previewRoots(options: RewindMeans, about: RewindAbout): Pr
   try {
     await fetchSnapshots(options, about);
     const roots: RootPreview[] = [];
-    for (const asked of about.roots) roots.push(await previewRoot(options, about, asked));
+    for (const request of about.roots) roots.push(await previewRoot(options, about, request));
     return { kind: 'looked', roots };
   } catch (error) {
     attempt.signal.throwIfAborted();
@@ -40,11 +40,11 @@ export async function previewRoots(options: RewindMeans, about: RewindAbout): Pr
   }
 }
 
-async function previewRoot(options: RewindMeans, about: RewindAbout, asked: FolderRewind): Promise<RootPreview> {
-  const { root, known, to, nested } = asked;
+async function previewRoot(options: RewindMeans, about: RewindAbout, request: FolderRewind): Promise<RootPreview> {
+  const { root, known, to, nested } = request;
   const apart = waysBelow(root, about.roots);
   const { attempt, force = false } = about;
-  const means = { ...(await openRoot(options, about, asked)), held: [known] };
+  const means = { ...(await openRoot(options, about, request)), held: [known] };
   const { now, leftOut } = await captureNow(means);
   const { changes, untaken, stop } = await previewAnyway(means, { known, now, leftOut, to, force, apart, nested });
   const { dataDir } = options;
@@ -75,6 +75,6 @@ async function previewAnyway(means: SnapshotMeans, restoring: Restoring): Promis
 
 function takeFirst(changes: readonly SnapshotChange[]): RootPreview['changes'] {
   let left = MOST_CHARACTERS;
-  const shown = changes.slice(0, MOST_CHANGES).map(({ path, ...change }) => ({ path: showPath(path), ...change }));
-  return shown.filter(({ path }) => (left -= path.length) >= 0);
+  const listed = changes.slice(0, MOST_CHANGES).map(({ path, ...change }) => ({ path: showPath(path), ...change }));
+  return listed.filter(({ path }) => (left -= path.length) >= 0);
 }

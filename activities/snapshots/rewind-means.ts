@@ -81,8 +81,10 @@ export async function fetchSnapshots(options: RewindMeans, { from, roots, attemp
   const reading = { gitDir, git: sandbox.programs.at('git'), run: runGitHeld(options, signal) };
   await openShadow({ gitDir, own: gitDir });
   const isHere = roots.map(({ root }) => existsSync(placeOfRoot(dataDir, session, root).own));
-  const held = await Promise.all(roots.flatMap(({ known, to }) => [known, to]).map((id) => hasSnapshot(reading, id)));
-  if ([...isHere, ...held].every(Boolean)) return;
+  const areStored = await Promise.all(
+    roots.flatMap(({ known, to }) => [known, to]).map((id) => hasSnapshot(reading, id)),
+  );
+  if ([...isHere, ...areStored].every(Boolean)) return;
   const entries = from === undefined || !store ? [] : await readWithLeftBehind(store, session, from);
   const captured = entries.flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
   const foreign = roots.find(({ root }, at) => isHere[at] !== true && !captured.some((one) => one.root === root));

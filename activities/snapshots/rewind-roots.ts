@@ -34,7 +34,7 @@ import { type HeldFile, listHeldPairs, readHeld, type ShadowReading } from '../.
 
 type Prepared = {
   readonly means: SnapshotMeans;
-  readonly asked: FolderRewind;
+  readonly request: FolderRewind;
   /** Folders in it that go back by themselves. */
   readonly apart: readonly RawPath[];
   /** The files as they were last captured, and right before the rewind. */
@@ -54,14 +54,14 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
   try {
     await fetchSnapshots(options, about);
     const prepared: Prepared[] = [];
-    for (const asked of roots) prepared.push(await prepare(options, about, asked));
+    for (const request of roots) prepared.push(await prepare(options, about, request));
     const done: FolderRewindRecord[] = [];
     for (const each of prepared) {
       const ready = await prepareAgain(about, each);
       // A worker that was frozen until now may have been replaced.
       if (!(await attempt.fence())) throw createGivenUpError(attempt);
-      const { asked, now, apart, changes } = ready;
-      await restore(ready.means, { ...asked, now, apart, changes });
+      const { request, now, apart, changes } = ready;
+      await restore(ready.means, { ...request, now, apart, changes });
       done.push(await describeDone(options, about, ready));
     }
     const inOrder = about.roots.flatMap(({ root }) => done.filter((one) => one.root === root));
@@ -70,7 +70,7 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
     attempt.signal.throwIfAborted();
     if (!isStop(error)) throw error;
     const left: string[] = [];
-    for (const asked of roots) left.push(...(await takeBack(options, about, asked)));
+    for (const request of roots) left.push(...(await takeBack(options, about, request)));
     return { kind: 'refused', problem: [error.message, ...left].join('; ') };
   }
 }
@@ -83,9 +83,9 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
 async function describeDone(
   { store, log, packs = false }: RewindMeans,
   { attempt: { session }, from }: RewindAbout,
-  { means, asked, before, files, untaken, inUse }: Prepared,
+  { means, request, before, files, untaken, inUse }: Prepared,
 ): Promise<FolderRewindRecord> {
-  const { root, known, to } = asked;
+  const { root, known, to } = request;
   const { now } = await captureNow({ ...means, held: [known, before, to] });
   const isNamed = store && from !== undefined ? findNamedUpTo(store, session, from) : () => new Set<Hash>();
   const sent = store && packs ? await sendNewPacks({ store, log }, { session, place: means.place }, isNamed) : [];
@@ -94,39 +94,39 @@ async function describeDone(
   return { root, before, to, ...(now !== to && { after: now }), files, ...present(more) };
 }
 
-async function prepare(options: RewindMeans, about: RewindAbout, asked: FolderRewind): Promise<Prepared> {
-  const { root, known, to, nested } = asked;
+async function prepare(options: RewindMeans, about: RewindAbout, request: FolderRewind): Promise<Prepared> {
+  const { root, known, to, nested } = request;
   const apart = waysBelow(root, about.roots);
-  const opened = await openRoot(options, about, asked);
+  const opened = await openRoot(options, about, request);
   const { place } = opened;
-  const begun = readBegun(place.own, about.step);
-  const means = { ...opened, held: begun === null ? [known] : [known, begun, to] };
+  const start = readBegun(place.own, about.step);
+  const means = { ...opened, held: start === null ? [known] : [known, start, to] };
   const { now, leftOut } = await captureNow(means);
   // Files that an earlier attempt has written are not foreign.
-  if (begun !== null && about.force !== true) {
-    const changed = await findForeignChanges({ ...means, ...place }, { begun, now, to });
+  if (start !== null && about.force !== true) {
+    const changed = await findForeignChanges({ ...means, ...place }, { start, now, to });
     const foreign = [...changed].find((path) => !isAtOrBelow(path, apart));
     if (foreign !== undefined) throw new ForeignProblem(foreign);
   }
-  const force = about.force === true || begun !== null;
+  const force = about.force === true || start !== null;
   // The comparison has read what is to be written: nothing of it is missing or damaged.
   const { changes, untaken } = await previewRestore(means, { known, now, leftOut, to, force, apart, nested });
   const { dataDir } = options;
   const { named: inUse, writer } = await findProgramsInUse({ dataDir, ...about.attempt, root, changes });
   // A program that came while an earlier attempt wrote does not keep this one from ending it.
   if (writer !== null && !force) throw new RestoreProblem(describeWriter(writer));
-  if (begun === null) writeBegun(place.own, { step: about.step, before: now });
-  const all = begun === null ? changes : await compareSnapshots(means, begun, to);
+  if (start === null) writeBegun(place.own, { step: about.step, before: now });
+  const all = start === null ? changes : await compareSnapshots(means, start, to);
   const files = all.filter(({ path }) => !isAtOrBelow(path, apart)).length;
-  return { means, asked, apart, now, before: begun ?? now, changes, untaken, files, inUse };
+  return { means, request, apart, now, before: start ?? now, changes, untaken, files, inUse };
 }
 
 /** Looks once more right before a folder is written: the others may have taken long. */
 async function prepareAgain({ step, force }: RewindAbout, prepared: Prepared): Promise<Prepared> {
-  const { means, asked, apart, now: known, before } = prepared;
+  const { means, request, apart, now: known, before } = prepared;
   const { now, leftOut } = await captureNow(means);
   if (now === known) return prepared;
-  const preview = await previewRestore(means, { known, now, leftOut, to: asked.to, force: force === true, apart });
+  const preview = await previewRestore(means, { known, now, leftOut, to: request.to, force: force === true, apart });
   if (before !== known) return { ...prepared, now, ...preview };
   writeBegun(means.place.own, { step, before: now });
   return { ...prepared, now, before: now, ...preview, files: preview.changes.length };
@@ -146,28 +146,28 @@ async function takeBack(
   const opened = openMeans(options, about, root);
   const { place } = opened;
   const apart = waysBelow(root, roots);
-  const begun = readBegun(place.own, step);
-  if (begun === null) return [];
-  const means = { ...opened, held: [begun, to] };
+  const start = readBegun(place.own, step);
+  if (start === null) return [];
+  const means = { ...opened, held: [start, to] };
   try {
     const { now, leftOut } = await captureNow(means);
-    if (now === begun) return [];
-    const kept = await findForeignChanges({ ...means, ...place }, { begun, now, to });
-    const brought = (await compareSnapshots(means, begun, to)).filter(({ kind }) => kind === 'added');
+    if (now === start) return [];
+    const foreign = await findForeignChanges({ ...means, ...place }, { start, now, to });
+    const brought = (await compareSnapshots(means, start, to)).filter(({ kind }) => kind === 'added');
     const own = new Set(brought.map(({ path }) => path));
     const { changes } = await previewRestore(means, {
       known: to,
       now,
       leftOut,
-      to: begun,
+      to: start,
       force: true,
-      kept,
+      kept: foreign,
       apart,
       own,
     });
     if (!(await attempt.fence())) throw createGivenUpError(attempt);
     // Empty folders of the snapshot that it went to are its own.
-    await restore(means, { now, known: to, to: begun, apart, changes });
+    await restore(means, { now, known: to, to: start, apart, changes });
     return [];
   } catch (error) {
     attempt.signal.throwIfAborted();
@@ -182,32 +182,32 @@ const begunFile = (own: string): string => join(own, 'rewind.json');
 
 /** Returns the snapshot that an earlier attempt took right before it began; null without one. */
 function readBegun(own: string, step: number): string | null {
-  const begun = readJsonFile(begunFile(own), begunSchema);
-  return begun.kind === 'read' && begun.value.step === step ? begun.value.before : null;
+  const record = readJsonFile(begunFile(own), begunSchema);
+  return record.kind === 'read' && record.value.step === step ? record.value.before : null;
 }
 
-function writeBegun(own: string, begun: z.infer<typeof begunSchema>): void {
-  writeJsonFile(begunFile(own), begun, 'durable');
+function writeBegun(own: string, record: z.infer<typeof begunSchema>): void {
+  writeJsonFile(begunFile(own), record, 'durable');
 }
 
-/** A rewind from the snapshot `begun` to the snapshot `to`; `now` is the folder as it is. */
-type Underway = { readonly begun: string; readonly now: string; readonly to: string };
+/** A rewind from the snapshot `start` to the snapshot `to`; `now` is the folder as it is. */
+type Underway = { readonly start: string; readonly now: string; readonly to: string };
 
 /**
  * Finds what others have changed in a folder while a rewind goes on. Where no file may take the
  * place of another, one that a rewind was killed at has the beginning of its content. Returns the
- * files that are neither as in `begun` nor as in `to`, nor on the way between. One that both have,
+ * files that are neither as in `start` nor as in `to`, nor on the way between. One that both have,
  * and that is missing, someone else has deleted: a rewind replaces it.
  */
-async function findForeignChanges(reading: ShadowReading, { begun, now, to }: Underway): Promise<ReadonlySet<RawPath>> {
+async function findForeignChanges(reading: ShadowReading, { start, now, to }: Underway): Promise<ReadonlySet<RawPath>> {
   const found = new Set<RawPath>();
-  if (begun === now || now === to) return found;
-  const sinceBegun = await listHeldPairs(reading, { from: begun, to: now, paths: [] });
+  if (start === now || now === to) return found;
+  const sinceBegun = await listHeldPairs(reading, { from: start, to: now, paths: [] });
   const left = new Map((await listHeldPairs(reading, { from: now, to, paths: [] })).map((pair) => [pair.path, pair]));
-  for (const { path, from, to: held } of sinceBegun) {
+  for (const { path, from, to: current } of sinceBegun) {
     const pair = left.get(path);
     if (pair === undefined) continue;
-    if (held === null || !(await isBeginning(reading, held, [from, pair.to]))) found.add(path);
+    if (current === null || !(await isBeginning(reading, current, [from, pair.to]))) found.add(path);
   }
   return found;
 }

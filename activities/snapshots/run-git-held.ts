@@ -35,8 +35,8 @@ export function isGitRefusal(error: unknown): error is Error {
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
   return async (argv, { env, cwd, writes, timeoutMs = LONGEST_CAPTURE_MS }) => {
     requireOwnSettings(snapshotsFolderOf(dataDir));
-    const held = confine(dataDir, cwd, writes);
-    const { cut, exit, stdout, stderr } = await runProgram(() => sandbox.wrap(argv, held), {
+    const confinement = confine(dataDir, cwd, writes);
+    const { cut, exit, stdout, stderr } = await runProgram(() => sandbox.wrap(argv, confinement), {
       env: { ...sandbox.programs.environment(), ...env },
       cwd,
       pipes: pipePlace(sandbox.programs, dataDir),
@@ -50,9 +50,9 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
     if (cut === 'time') throw new OutOfBounds(`it took longer than ${timeoutMs / 1000} s`);
     if (cut === 'output') throw new OutOfBounds(`git printed more than ${MOST_PRINTED} bytes`);
     const words = nameFullDisk(onOneLine(stderr.trim()), snapshotsFolderOf(dataDir));
-    const said = clip(words, 300) || `git ended with ${describeExit(exit)}`;
+    const problem = clip(words, 300) || `git ended with ${describeExit(exit)}`;
     const isKilled = exit.signal !== null || (exit.code ?? 0) > LAST_STATUS;
-    throw isKilled ? new Error(said) : new GitProblem(said, exit.code);
+    throw isKilled ? new Error(problem) : new GitProblem(problem, exit.code);
   };
 }
 
@@ -60,7 +60,7 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
 function confine(dataDir: string, cwd: string, writes: string | undefined): Confinement {
   const gitDir = snapshotsFolderOf(dataDir);
   const [repository, own] = [realOf(gitDir) ?? gitDir, realOf(cwd) ?? cwd];
-  const held = { dir: own, dataDir, offline: true, alone: true };
-  if (writes === undefined) return { ...held, cwd: repository };
-  return { ...held, cwd: own, folders: [writes], readable: [repository] };
+  const common = { dir: own, dataDir, offline: true, alone: true };
+  if (writes === undefined) return { ...common, cwd: repository };
+  return { ...common, cwd: own, folders: [writes], readable: [repository] };
 }

@@ -24,7 +24,7 @@ import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 /** The repository is looked at so long after a capture. Milliseconds. */
 const QUIET_MS = 10_000;
 /** A worker that is never quiet packs all the same: git runs beside it at the lowest priority. */
-const OVERDUE = 5;
+const OVERDUE_FACTOR = 5;
 /** What is packed before captures stop for want of room. */
 const NEARLY_ALL: PackingBounds = { loose: 200, packs: 10 };
 
@@ -132,4 +132,7 @@ export class ShadowKeeper {
   }
 }
 
-const scaled = ({ loose, packs }: PackingBounds): PackingBounds => ({ loose: loose * OVERDUE, packs: packs * OVERDUE });
+const scaled = ({ loose, packs }: PackingBounds): PackingBounds => ({
+  loose: loose * OVERDUE_FACTOR,
+  packs: packs * OVERDUE_FACTOR,
+});

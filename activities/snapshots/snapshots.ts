@@ -161,10 +161,10 @@ export class WorkerSnapshots implements Snapshots {
     let isMissed = false;
     for (const root of rootsOf(config)) {
       const before = lastSnapshotOf({ view, known: [] }, root);
-      const taken = await (early?.get(root) ?? this.#take(config, root, { view, known: [] }, isWithin));
+      const snapshot = await (early?.get(root) ?? this.#take(config, root, { view, known: [] }, isWithin));
       if (signal.aborted) return null;
-      isMissed ||= taken === null;
-      if (taken && taken.id !== before) roots.push(taken.described);
+      isMissed ||= snapshot === null;
+      if (snapshot && snapshot.id !== before) roots.push(snapshot.described);
     }
     this.#noteLook(session, view, isMissed || roots.length > 0);
     return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
@@ -237,10 +237,13 @@ export class WorkerSnapshots implements Snapshots {
       const git = sandbox.programs.at('git');
       const about = { session, position: stored.view.length };
       const means = { ...this.#options, place, git, run, about, trustsWatch };
-      const taken = await takeSnapshot(means, lastSnapshotOf(stored, root));
+      const snapshot = await takeSnapshot(means, lastSnapshotOf(stored, root));
       const isNamed = (waiting: readonly Hash[]) => findNamedPacks(stored, waiting);
       const sent = packs ? await sendNewPacks(this.#options, { session, place }, isNamed) : [];
-      return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };
+      return {
+        id: snapshot.id,
+        described: { ...describeSnapshot(root, snapshot), ...(sent.length > 0 && { packs: sent }) },
+      };
     } catch (error) {
       this.#giveUp(session, root, error);
       return null;

@@ -32,45 +32,45 @@ export async function requireCurrent(attempt: Attempt): Promise<void> {
  */
 export async function commitWorktree(
   { git, attempt }: { readonly git: HeldGit; readonly attempt: Attempt },
-  begun: WorktreeRecord,
+  record: WorktreeRecord,
   about: Pick<EndWorktree, 'title' | 'reason'>,
 ): Promise<WorktreeEnd> {
   // The agent has never begun.
-  if (!existsSync(readyPath(begun))) return { kind: 'unchanged' };
-  if (realOf(begun.tree) !== begun.tree) return { kind: 'gone', path: begun.tree };
+  if (!existsSync(readyPath(record))) return { kind: 'unchanged' };
+  if (realOf(record.tree) !== record.tree) return { kind: 'gone', path: record.tree };
   try {
-    await git.run(begun, ['rm', '-f', '--', join(begun.holder, 'index.lock')]);
-    await git.files(begun, ['add', '--all']);
-    const nested = await findNested(git, begun);
+    await git.run(record, ['rm', '-f', '--', join(record.holder, 'index.lock')]);
+    await git.files(record, ['add', '--all']);
+    const nested = await findNested(git, record);
     if (nested !== null)
       return keepTree(
-        begun,
+        record,
         `${nested} in it is a repository of its own or a submodule, of whose files no commit holds any`,
       );
-    const treeHash = await git.files(begun, ['write-tree']);
+    const treeHash = await git.files(record, ['write-tree']);
     await requireCurrent(attempt);
-    return await commitTree(git, begun, treeHash, writeMessage(attempt.session, about));
+    return await commitTree(git, record, treeHash, writeMessage(attempt.session, about));
   } catch (error) {
-    return keepTree(begun, describeGitError(error, attempt));
+    return keepTree(record, describeGitError(error, attempt));
   }
 }
 
 /** Commits the tree, without a second commit where an earlier attempt has made it. */
 async function commitTree(
   git: HeldGit,
-  begun: WorktreeRecord,
-  made: string,
+  record: WorktreeRecord,
+  treeHash: string,
   message: readonly string[],
 ): Promise<WorktreeEnd> {
-  const { base, branch } = begun;
-  const tip = await git.resolve(begun, branchRef(begun));
+  const { base, branch } = record;
+  const tip = await git.resolve(record, branchRef(record));
   const parent = tip ?? base;
-  if (made !== (await git.resolve(begun, `${parent}^{tree}`))) {
+  if (treeHash !== (await git.resolve(record, `${parent}^{tree}`))) {
     const paragraphs = message.flatMap((paragraph) => ['-m', paragraph]);
-    const commit = await git.files(begun, ['commit-tree', made, '-p', parent, ...paragraphs]);
-    await git.refs(begun, ['update-ref', branchRef(begun), commit, tip ?? '0'.repeat(base.length)]);
+    const commit = await git.files(record, ['commit-tree', treeHash, '-p', parent, ...paragraphs]);
+    await git.refs(record, ['update-ref', branchRef(record), commit, tip ?? '0'.repeat(base.length)]);
   } else if (parent === base) return { kind: 'unchanged' };
-  const stat = await git.files(begun, ['diff-tree', '-r', '--shortstat', base, made]);
+  const stat = await git.files(record, ['diff-tree', '-r', '--shortstat', base, treeHash]);
   // Git prints `2 files changed, 3 insertions(+), 1 deletion(-)` and leaves out the counts that are
   // zero.
   const parts = stat.split(',').map((part) => part.trim().split(' '));
@@ -83,12 +83,12 @@ async function commitTree(
  * Finds the first repository or submodule that has files: git adds none of them, and of a
  * repository its last commit at most.
  */
-async function findNested(git: HeldGit, begun: WorktreeRecord): Promise<string | null> {
-  const listed = (await git.files(begun, ['ls-files', '--stage', '-z'])).split('\0');
+async function findNested(git: HeldGit, record: WorktreeRecord): Promise<string | null> {
+  const listed = (await git.files(record, ['ls-files', '--stage', '-z'])).split('\0');
   const linked = listed
     .filter((entry) => entry.startsWith('160000 '))
     .map((entry) => entry.slice(entry.indexOf('\t') + 1));
-  return linked.find((path) => holdsFiles(join(begun.tree, path))) ?? null;
+  return linked.find((path) => holdsFiles(join(record.tree, path))) ?? null;
 }
 
 function holdsFiles(folder: string): boolean {
@@ -102,8 +102,8 @@ function holdsFiles(folder: string): boolean {
 
 function writeMessage(session: SessionId, { title, reason }: Pick<EndWorktree, 'title' | 'reason'>): readonly string[] {
   const subject = clip(onOneLine(title.replaceAll('\0', ' ')).trim(), 72);
-  const ended = reason === 'completed' ? '' : `\n\nThe agent did not complete its task (${reason ?? 'stopped'}).`;
-  return [subject || 'Work of an agent', `Made by an agent of Perdure, session ${session}.${ended}`];
+  const note = reason === 'completed' ? '' : `\n\nThe agent did not complete its task (${reason ?? 'stopped'}).`;
+  return [subject || 'Work of an agent', `Made by an agent of Perdure, session ${session}.${note}`];
 }
 
 /** Returns what git, or the file system, said. Throws an error that came from neither. */

@@ -111,8 +111,8 @@ async function readOutput(argv: () => readonly string[], running: RunOptionsOfGi
   running.signal.throwIfAborted();
   const tooMuch = cut === 'output' && `it printed more than ${MOST_OUTPUT} bytes`;
   const tooLong = cut === 'time' && `it took more than ${LONGEST_MS / 1000} s`;
-  const ended = `it ended with ${describeExit(exit)}`;
-  throw gitProblem(tooMuch || tooLong || stderr.trim() || ended, exit.code);
+  const status = `it ended with ${describeExit(exit)}`;
+  throw gitProblem(tooMuch || tooLong || stderr.trim() || status, exit.code);
 }
 
 const gitProblem = (why: string, status: number | null): GitProblem =>

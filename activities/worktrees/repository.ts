@@ -17,13 +17,13 @@ export type Repository = {
 type GitFolders = Pick<Repository, 'gitDir' | 'common'>;
 
 /** Bytes of a file of git's that is looked into. */
-const MOST = 1024 * 1024;
+const MOST_BYTES = 1024 * 1024;
 
 /**
  * Sections of a configuration that could have git start a program, or read another configuration,
  * when a ref or a work tree is made.
  */
-const STARTING = /\[\s*(?:hook|include|includeif)\b/i;
+const PROGRAM_SECTION = /\[\s*(?:hook|include|includeif)\b/i;
 
 /**
  * Finds the repository. `workspace` is an absolute real path. Returns a sentence, without its
@@ -97,7 +97,7 @@ function checkRepository({ gitDir, common }: GitFolders): string | undefined {
 
 function mayStart(path: string): boolean {
   try {
-    return STARTING.test(readSmallFile(path));
+    return PROGRAM_SECTION.test(readSmallFile(path));
   } catch {
     // The contents of the file are unknown.
     return true;
@@ -133,6 +133,6 @@ function listLinks(folder: string): readonly string[] {
 /** Reads a text. Throws an Error for a path that is not a file, or too large. */
 function readSmallFile(path: string): string {
   const stats = statSync(path);
-  if (!stats.isFile() || stats.size > MOST) throw new Error(`${path} is no file of at most ${MOST} bytes`);
+  if (!stats.isFile() || stats.size > MOST_BYTES) throw new Error(`${path} is no file of at most ${MOST_BYTES} bytes`);
   return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
 }

@@ -34,7 +34,7 @@ type WorktreeOptions = {
 type WorktreeMeans = WorktreeOptions & {
   readonly attempt: Attempt;
   readonly git: HeldGit;
-  readonly worktree: (begun: WorktreeRecord, ...args: readonly string[]) => Promise<string>;
+  readonly worktree: (record: WorktreeRecord, ...args: readonly string[]) => Promise<string>;
 };
 
 export function createWorktrees(options: WorktreeOptions): Worktrees {
@@ -43,34 +43,34 @@ export function createWorktrees(options: WorktreeOptions): Worktrees {
   const meansFor = (attempt: Attempt): WorktreeMeans => {
     const { signal } = attempt;
     const git = createHeldGit(sandbox, dataDir, signal);
-    return { ...options, attempt, git, worktree: (begun, ...args) => command(git, begun, args, signal) };
+    return { ...options, attempt, git, worktree: (record, ...args) => command(git, record, args, signal) };
   };
   return {
     async open(attempt, workspace) {
       try {
         const known = await readRecord<WorktreeRecord>(store, attempt.session, 'begun');
         if (!known && realOf(workspace) === null) return { kind: 'elsewhere', path: workspace };
-        const begun = known ?? (await recordBegin(meansFor(attempt), workspace));
-        if (typeof begun === 'string') return { kind: 'problem', detail: begun };
-        const path = join(begun.tree, begun.prefix);
-        if (begun.host !== (host?.id ?? null)) return { kind: 'elsewhere', path, prefix: begun.prefix };
-        const astray = worktreeRecordProblem(begun, attempt.session, dataDir);
+        const record = known ?? (await recordBegin(meansFor(attempt), workspace));
+        if (typeof record === 'string') return { kind: 'problem', detail: record };
+        const path = join(record.tree, record.prefix);
+        if (record.host !== (host?.id ?? null)) return { kind: 'elsewhere', path, prefix: record.prefix };
+        const astray = worktreeRecordProblem(record, attempt.session, dataDir);
         if (astray !== null) return { kind: 'problem', detail: astray };
-        await prepare(meansFor(attempt), begun);
-        return { kind: 'opened', path, prefix: begun.prefix };
+        await prepare(meansFor(attempt), record);
+        return { kind: 'opened', path, prefix: record.prefix };
       } catch (error) {
         return { kind: 'problem', detail: describeGitError(error, attempt) };
       }
     },
     async end(attempt, about) {
-      const begun = await readRecord<WorktreeRecord>(store, attempt.session, 'begun');
-      if (begun === null) return null;
-      if (begun.host !== (host?.id ?? null)) return keepTree(begun, 'the host that has it is away');
-      const astray = worktreeRecordProblem(begun, attempt.session, dataDir);
-      if (astray !== null) return keepTree(begun, astray);
+      const record = await readRecord<WorktreeRecord>(store, attempt.session, 'begun');
+      if (record === null) return null;
+      if (record.host !== (host?.id ?? null)) return keepTree(record, 'the host that has it is away');
+      const astray = worktreeRecordProblem(record, attempt.session, dataDir);
+      if (astray !== null) return keepTree(record, astray);
       const known = await readRecord<WorktreeEnd>(store, attempt.session, 'ended');
-      const end = known ?? (await recordEnd(meansFor(attempt), await commitWorktree(meansFor(attempt), begun, about)));
-      return end.kind === 'kept' ? end : await clearTree(meansFor(attempt), begun, end);
+      const end = known ?? (await recordEnd(meansFor(attempt), await commitWorktree(meansFor(attempt), record, about)));
+      return end.kind === 'kept' ? end : await clearTree(meansFor(attempt), record, end);
     },
   };
 }
@@ -83,7 +83,7 @@ async function readRecord<Value>(store: Store, session: SessionId, what: 'begun'
 }
 
 /** Records a value. Of all attempts ever, the first counts. */
-async function record<Value>(
+async function recordOnce<Value>(
   { store, attempt: { session } }: WorktreeMeans,
   what: 'begun' | 'ended',
   value: Value,
@@ -98,10 +98,10 @@ async function recordBegin(means: WorktreeMeans, workspace: string): Promise<Wor
   if (typeof repository === 'string') return repository;
   const { gitDir, common, prefix } = repository;
   const name = agentName(attempt.session);
-  const beside = worktreesFolderOf(dataDir);
-  if (isInRepository(repository, realOf(beside) ?? beside))
-    return `${beside}, where its work trees would lie, is in it: ${ELSEWHERE}`;
-  const holderPath = join(beside, keySegment(name));
+  const folder = worktreesFolderOf(dataDir);
+  if (isInRepository(repository, realOf(folder) ?? folder))
+    return `${folder}, where its work trees would lie, is in it: ${DATA_ELSEWHERE}`;
+  const holderPath = join(folder, keySegment(name));
   await mkdir(holderPath, { recursive: true, mode: 0o700 });
   const holder = await realpath(holderPath);
   const place = { holder, tree: join(holder, keySegment(name)), common };
@@ -114,7 +114,7 @@ async function recordBegin(means: WorktreeMeans, workspace: string): Promise<Wor
       ? 'it has no commit yet, and a work tree begins at one'
       : 'this folder is not in the last commit';
   }
-  return await record<WorktreeRecord>(means, 'begun', {
+  return await recordOnce<WorktreeRecord>(means, 'begun', {
     v: 1,
     ...place,
     host: host?.id ?? null,
@@ -124,7 +124,7 @@ async function recordBegin(means: WorktreeMeans, workspace: string): Promise<Wor
   });
 }
 
-const ELSEWHERE = 'have the data folder of the worker (PERDURE_DATA) outside of the repository';
+const DATA_ELSEWHERE = 'have the data folder of the worker (PERDURE_DATA) outside of the repository';
 
 /**
  * Tells whether a folder lies in the repository. Another work tree may hold it, too: the first one
@@ -142,15 +142,15 @@ function isInRepository({ top, common }: Repository, folder: string): boolean {
 const AS_STORED = '* -text -ident -filter !working-tree-encoding\n';
 
 /** Makes the work tree, also when an earlier attempt has left it half done. */
-async function prepare({ git, attempt, worktree }: WorktreeMeans, begun: WorktreeRecord): Promise<void> {
-  if (existsSync(readyPath(begun))) return;
-  const { holder, tree, common, base, branch } = begun;
+async function prepare({ git, attempt, worktree }: WorktreeMeans, record: WorktreeRecord): Promise<void> {
+  if (existsSync(readyPath(record))) return;
+  const { holder, tree, common, base, branch } = record;
   await mkdir(holder, { recursive: true, mode: 0o700 });
   await requireCurrent(attempt);
-  const tip = await git.resolve(begun, branchRef(begun));
+  const tip = await git.resolve(record, branchRef(record));
   if (tip !== null && tip !== base) throw new GitProblem(`its branch ${branch} is there already, at another commit`);
-  if (tip === null) await git.refs(begun, ['update-ref', branchRef(begun), base, '0'.repeat(base.length)]);
-  await git.run(begun, [
+  if (tip === null) await git.refs(record, ['update-ref', branchRef(record), base, '0'.repeat(base.length)]);
+  await git.run(record, [
     'rm',
     '-rf',
     '--',
@@ -159,24 +159,24 @@ async function prepare({ git, attempt, worktree }: WorktreeMeans, begun: Worktre
     join(holder, 'index'),
     join(holder, 'index.lock'),
   ]);
-  await worktree(begun, 'add', '--force', '--force', '--no-checkout', tree, branch);
+  await worktree(record, 'add', '--force', '--force', '--no-checkout', tree, branch);
   const repository = findRepository(tree);
   if (typeof repository === 'string' || repository.common !== common)
     throw new GitProblem('git has made no work tree of this repository');
   const format = base.length === 40 ? 'sha1' : 'sha256';
-  await git.files(begun, ['init', '--quiet', '--template=', `--object-format=${format}`]);
+  await git.files(record, ['init', '--quiet', '--template=', `--object-format=${format}`]);
   await mkdir(join(holder, 'blank', 'info'), { recursive: true });
   await writeFile(join(holder, 'blank', 'info', 'attributes'), AS_STORED);
-  await git.files(begun, ['read-tree', '--reset', '-u', base]);
+  await git.files(record, ['read-tree', '--reset', '-u', base]);
   // This copy is for the agent that looks at it in there: the worker's own index stays out of
   // reach.
-  await git.run(begun, ['cp', '--', join(holder, 'index'), join(repository.gitDir, 'index')]);
-  await writeFile(readyPath(begun), '');
+  await git.run(record, ['cp', '--', join(holder, 'index'), join(repository.gitDir, 'index')]);
+  await writeFile(readyPath(record), '');
 }
 
 async function recordEnd(means: WorktreeMeans, end: WorktreeEnd): Promise<WorktreeEnd> {
   await requireCurrent(means.attempt);
-  return await record(means, 'ended', end);
+  return await recordOnce(means, 'ended', end);
 }
 
 type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;
@@ -187,17 +187,17 @@ type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;
  */
 async function clearTree(
   { git, attempt, worktree }: WorktreeMeans,
-  begun: WorktreeRecord,
+  record: WorktreeRecord,
   end: Clearable,
 ): Promise<WorktreeEnd> {
-  const { holder, tree, branch } = begun;
+  const { holder, tree, branch } = record;
   try {
     if (existsSync(holder)) {
       // A folder that is not writable keeps what lies in it.
-      if (isFolder(tree)) await git.run(begun, ['chmod', '-R', 'u+rwX', '--', tree]);
-      await git.run(begun, ['rm', '-rf', '--', tree]);
-      await worktree(begun, 'remove', '--force', '--force', tree).catch(ignoreProblem);
-      const stays = end.kind !== 'committed' && (await removeBranch(git, begun));
+      if (isFolder(tree)) await git.run(record, ['chmod', '-R', 'u+rwX', '--', tree]);
+      await git.run(record, ['rm', '-rf', '--', tree]);
+      await worktree(record, 'remove', '--force', '--force', tree).catch(ignoreProblem);
+      const stays = end.kind !== 'committed' && (await removeBranch(git, record));
       await rm(holder, { recursive: true, force: true });
       if (stays) return { ...end, branch };
     }
@@ -209,9 +209,9 @@ async function clearTree(
 }
 
 /** Removes the branch where it is as it began, and tells whether it stays. */
-async function removeBranch(git: HeldGit, begun: WorktreeRecord): Promise<boolean> {
-  await git.refs(begun, ['update-ref', '-d', branchRef(begun), begun.base]).catch(ignoreProblem);
-  return typeof (await git.resolve(begun, branchRef(begun)).catch(ignoreProblem)) === 'string';
+async function removeBranch(git: HeldGit, record: WorktreeRecord): Promise<boolean> {
+  await git.refs(record, ['update-ref', '-d', branchRef(record), record.base]).catch(ignoreProblem);
+  return typeof (await git.resolve(record, branchRef(record)).catch(ignoreProblem)) === 'string';
 }
 
 /** Tells whether the path itself is a folder, and no link to one. */

@@ -4,7 +4,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { finishMerge } from '../../activities/memory/merge-notes.ts';
-import { OLD } from '../../activities/memory/pending-merge.ts';
+import { REPLACED_NOTES } from '../../activities/memory/pending-merge.ts';
 import {
   isNoteName,
   MOST_NOTES,
@@ -91,7 +91,7 @@ async function forgetNotes(cli: Cli, place: Place, names: readonly string[]): Pr
   const found = names.map((name) => noteNamed(place, name));
   for (const { name } of found) await removeNote(place.folder, name);
   cli.say(`${formatCount(found.length, 'note')} forgotten`);
-  const old = join(place.folder, OLD);
+  const old = join(place.folder, REPLACED_NOTES);
   if (existsSync(old))
     cli.say(`notes as they were before they were merged are kept in ${old}: remove what they say there, too`);
   return STATUS.ok;

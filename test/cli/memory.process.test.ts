@@ -52,7 +52,7 @@ test('who forgets a note is told where those lie that were merged (L80)', async 
   const { run, folder } = await place();
   expect((await run(['forget', 's-1-1-aaaaaa'])).err).not.toContain('merged');
   await addNote(folder, 's-2-1-bbbbbb.md', 'Old');
-  await mergeNotes(folder, { id: 'x', made: [{ name: 'new.md', text: 'New' }], replaced: await readNotes(folder) });
+  await mergeNotes(folder, { id: 'x', merged: [{ name: 'new.md', text: 'New' }], replaced: await readNotes(folder) });
   expect(await run(['list'])).toMatchObject({ out: 'new.md: New\n' });
   expect((await run(['forget', 'new'])).err).toContain(
     `are kept in ${join(folder, 'old')}: remove what they say there`,

@@ -123,7 +123,7 @@ test('a call whose rule answers later is not started while the reply streams, no
   const planned = (more: Partial<Tool>): string => {
     const { registry } = bench([simpleTool({ risk: 'read', ...more })]);
     const prepared = prepareCall(registry, { mode: 'default', cwd: '/' }, { name: 'simple', input: {} });
-    return planCall(prepared, { hooked: false, heard: false, budgeted: false });
+    return planCall(prepared, { hasPreHook: false, hasPostHook: false, budgeted: false });
   };
   expect([planned({}), planned(later({ kind: 'allow' })), planned(later(undefined))]).toEqual([
     'early',
@@ -136,7 +136,7 @@ test('a call that a hook is told of afterwards starts once its reply counts, so 
   const planned = (risk: Tool['risk']): string => {
     const { registry } = bench([simpleTool({ risk })]);
     const prepared = prepareCall(registry, { mode: 'bypass', cwd: '/' }, { name: 'simple', input: {} });
-    return planCall(prepared, { hooked: false, heard: true, budgeted: false });
+    return planCall(prepared, { hasPreHook: false, hasPostHook: true, budgeted: false });
   };
   expect([planned('read'), planned('write')]).toEqual(['regular', 'with_reply']);
 });

@@ -40,8 +40,13 @@ export type GivenUp = Extract<ModelResult, { readonly detail: string }>;
 
 export type AfterFailure =
   | { readonly kind: 'result'; readonly result: GivenUp }
-  /** `asked`: the provider asked for this wait. */
-  | { readonly kind: 'retry'; readonly delayMs: number; readonly asked: boolean; readonly failure: ApplicationFailure };
+  /** `requested`: the provider asked for this wait. */
+  | {
+      readonly kind: 'retry';
+      readonly delayMs: number;
+      readonly requested: boolean;
+      readonly failure: ApplicationFailure;
+    };
 
 /**
  * The attempt that died: which model it asked, which is next in the list, and the calls it had
@@ -80,13 +85,13 @@ export function afterFailure(
   if (verdict.kind !== 'retry') return { kind: 'result', result: asResult(verdict, spend) };
   const status = verdict.status === undefined ? {} : { status: verdict.status };
   if (failures > maxRetries) {
-    const spent = `${detail} (${failures} attempts failed)`;
-    return { kind: 'result', result: { kind: 'failed', detail: spent, ...status, spend } };
+    const exhausted = `${detail} (${failures} attempts failed)`;
+    return { kind: 'result', result: { kind: 'failed', detail: exhausted, ...status, spend } };
   }
   const { afterMs } = verdict;
   if (afterMs !== undefined) return afterWait({ waitMs: afterMs, detail }, tries, { backoff });
   const delayMs = backoffMs(backoff, failures, random);
-  return { kind: 'retry', delayMs, asked: false, failure: retryIn(delayMs, detail) };
+  return { kind: 'retry', delayMs, requested: false, failure: retryIn(delayMs, detail) };
 }
 
 /** Turns refusals of a part of the request into results, where the loop has no answer to them. */
@@ -116,7 +121,7 @@ export function afterWait(
   { backoff }: Pick<RunConfig, 'backoff'>,
 ): AfterFailure {
   if (waitMs <= backoff.parkOverMs)
-    return { kind: 'retry', delayMs: waitMs, asked: true, failure: retryIn(waitMs, detail) };
+    return { kind: 'retry', delayMs: waitMs, requested: true, failure: retryIn(waitMs, detail) };
   const counts = { failures, ...(overloads > 0 ? { overloads } : {}) };
   return { kind: 'result', result: { kind: 'parked', waitMs, ...counts, detail, spend } };
 }
@@ -148,7 +153,7 @@ export function afterEmpty(
     return { kind: 'result', result: { kind: 'failed', detail, spend } };
   }
   const delayMs = backoffMs(config.backoff, 1, random);
-  return { kind: 'retry', delayMs, asked: false, failure: retryIn(delayMs, 'the reply was empty') };
+  return { kind: 'retry', delayMs, requested: false, failure: retryIn(delayMs, 'the reply was empty') };
 }
 
 function retryIn(delayMs: number, detail: string): ApplicationFailure {
@@ -176,8 +181,8 @@ type StoredWait = Wait & { readonly at: number; readonly tries: Tries };
 
 /** Stores the wait. `tries` includes the failure that it follows. Durable when it resolves. */
 export async function keepWait(waiting: Waiting, tries: Tries, { waitMs, detail }: Wait): Promise<void> {
-  const kept: StoredWait = { at: waiting.deps.now(), waitMs, detail, tries };
-  await waiting.deps.store.create(keyOf(waiting, countOf(tries)), new TextEncoder().encode(JSON.stringify(kept)));
+  const stored: StoredWait = { at: waiting.deps.now(), waitMs, detail, tries };
+  await waiting.deps.store.create(keyOf(waiting, countOf(tries)), new TextEncoder().encode(JSON.stringify(stored)));
 }
 
 /**
@@ -191,10 +196,10 @@ export async function readRemainingWait(
 ): Promise<(Wait & { readonly tries: Tries }) | null> {
   if (waiting.attempt.number === 1) return null;
   const count = countOf(tries);
-  const kept = (await readWait(waiting, count + 1)) ?? (await readWait(waiting, count));
-  if (!kept) return null;
-  const waitMs = Math.min(kept.waitMs, kept.at + kept.waitMs - waiting.deps.now());
-  return waitMs > 0 ? { waitMs, detail: kept.detail, tries: kept.tries } : null;
+  const stored = (await readWait(waiting, count + 1)) ?? (await readWait(waiting, count));
+  if (!stored) return null;
+  const waitMs = Math.min(stored.waitMs, stored.at + stored.waitMs - waiting.deps.now());
+  return waitMs > 0 ? { waitMs, detail: stored.detail, tries: stored.tries } : null;
 }
 
 const countOf = ({ failures, empties }: Tries): number => failures + empties;

@@ -23,11 +23,11 @@ const LIMIT_OF_TIME = new RegExp(OF_TIME, 'i');
  * Tells whether the sentence is about the length. `more` are words of the configuration, found in
  * small or large letters.
  */
-export function isOverflow(said: string, more: readonly string[] = []): boolean {
-  const lower = said.toLowerCase();
+export function isOverflow(text: string, more: readonly string[] = []): boolean {
+  const lower = text.toLowerCase();
   if (more.some((words) => lower.includes(words.trim().toLowerCase()))) return true;
-  if (LIMIT_OF_TIME.test(said) || roomLeft(said) !== undefined) return false;
-  return overflowRows.some(({ words }) => words.test(said));
+  if (LIMIT_OF_TIME.test(text) || roomLeft(text) !== undefined) return false;
+  return overflowRows.some(({ words }) => words.test(text));
 }
 
 /**
@@ -46,8 +46,8 @@ const LEAST_ROOM = 1_024;
  * Returns the tokens that a reply may have with this prompt, where a refusal says that; undefined
  * for other refusals, or for too few tokens.
  */
-export function roomLeft(said: string): number | undefined {
-  const counts = CAPS.map((words) => words.exec(said)?.groups).find((found) => found !== undefined);
+export function roomLeft(text: string): number | undefined {
+  const counts = CAPS.map((words) => words.exec(text)?.groups).find((found) => found !== undefined);
   const room = Number(counts?.['window']) - Number(counts?.['input']);
   return room >= LEAST_ROOM ? room : undefined;
 }

@@ -61,9 +61,9 @@ export function findUnknownPart(verdict: Verdict, body: ModelRequest): Refusable
 }
 
 /** Picks the beta that the refusal names, or the first one that the request used. */
-function partOfBeta(said: string, body: ModelRequest): RefusablePart | undefined {
+function partOfBeta(text: string, body: ModelRequest): RefusablePart | undefined {
   const used = betasOf(body);
-  const named = used.filter((beta) => said.includes(beta));
+  const named = used.filter((beta) => text.includes(beta));
   return BETAS.find(([, beta]) => (named.length > 0 ? named : used).includes(beta))?.[0];
 }
 

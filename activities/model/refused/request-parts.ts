@@ -4,8 +4,8 @@ import { WEB_SEARCH } from '../../../store/transcript/server-tools.ts';
 /** Kept thinking follows other messages than it was made after. The same request always fails. */
 const UNBOUND_THINKING = /bound to a different conversation/i;
 
-export function isUnboundThinking(said: string): boolean {
-  return UNBOUND_THINKING.test(said);
+export function isUnboundThinking(text: string): boolean {
+  return UNBOUND_THINKING.test(text);
 }
 
 /**
@@ -23,9 +23,9 @@ const NAMES_SUMMARY = /(?:tag|type)\W{1,8}compaction\b/i;
 const REFUSES_KIND = /expected|(?:not |un)(?:supported|permitted|allowed|valid|known)/i;
 
 /** `code` is the error's, where it has one. A gateway may keep the words alone. */
-export function isRefusedSummary(code: string, said: string): boolean {
-  if (REFUSED_SUMMARY.test(code) || INVALID_SUMMARY.some((words) => words.test(said))) return true;
-  return NAMES_SUMMARY.test(said) && REFUSES_KIND.test(said);
+export function isRefusedSummary(code: string, text: string): boolean {
+  if (REFUSED_SUMMARY.test(code) || INVALID_SUMMARY.some((words) => words.test(text))) return true;
+  return NAMES_SUMMARY.test(text) && REFUSES_KIND.test(text);
 }
 
 /** The words of the API, of pydantic, and of servers that list the roles they know. */
@@ -39,15 +39,15 @@ const NAMES_TOOL_CHANGE = /\btool_(?:addition|removal|definition)\b/;
 const REFUSED_DEFINITION =
   /\bmessages\.(\d{1,6})\.content\.(\d{1,6})\.tool_addition\.tool\.tool_definition\.definition\.|\btools[.[](\d{1,6})\]?\.(?:\w+\.)?input_schema\b/;
 
-export function isRefusedRole(said: string): boolean {
-  return REFUSED_ROLE.some((words) => words.test(said));
+export function isRefusedRole(text: string): boolean {
+  return REFUSED_ROLE.some((words) => words.test(text));
 }
 
 /** Recognises a refusal of inline tools: their beta, or their blocks. */
-export function isRefusedToolChange(said: string): boolean {
+export function isRefusedToolChange(text: string): boolean {
   return (
-    /inline-tools-\d/.test(said) ||
-    (NAMES_TOOL_CHANGE.test(said) && (REFUSES_KIND.test(said) || EXTRA_INPUTS.test(said)))
+    /inline-tools-\d/.test(text) ||
+    (NAMES_TOOL_CHANGE.test(text) && (REFUSES_KIND.test(text) || EXTRA_INPUTS.test(text)))
   );
 }
 
@@ -58,8 +58,8 @@ export function isRefusedToolChange(said: string): boolean {
 const REFUSED_CHANGES = /^(?:tool_reference_unresolved|tool_name_conflict|available_tools_limit_exceeded)$/;
 
 /** `code` is the error's, where it has one. */
-export function isUnresolvedTool(code: string, said: string): boolean {
-  return REFUSED_CHANGES.test(code) || /is not defined at this position in the conversation/i.test(said);
+export function isUnresolvedTool(code: string, text: string): boolean {
+  return REFUSED_CHANGES.test(code) || /is not defined at this position in the conversation/i.test(text);
 }
 
 /** Where a definition stands: among the tools of a request, or in a block of a message. */
@@ -81,9 +81,9 @@ const REFUSED_SEARCH = [
 ];
 
 /** Finds the tool that the API takes with no other definition; undefined for other refusals. */
-export function findRefusedDefinition(said: string): DefinitionAt | undefined {
-  if (REFUSED_SEARCH.some((words) => words.test(said))) return { named: WEB_SEARCH };
-  const [, message, block, tool] = REFUSED_DEFINITION.exec(said) ?? [];
+export function findRefusedDefinition(text: string): DefinitionAt | undefined {
+  if (REFUSED_SEARCH.some((words) => words.test(text))) return { named: WEB_SEARCH };
+  const [, message, block, tool] = REFUSED_DEFINITION.exec(text) ?? [];
   if (tool !== undefined) return { tool: Number(tool) };
   return message === undefined ? undefined : { message: Number(message), block: Number(block) };
 }
@@ -94,16 +94,16 @@ export const BETA_HEADER = 'anthropic-beta';
 /**
  * Matches one or more fields as they were sent, perhaps quoted twice, since gateways nest errors.
  */
-const NAMED = '[\\s\'"`\\\\(:]*([a-z_][\\w.\\[\\]-]*)';
+const FIELD_NAME = '[\\s\'"`\\\\(:]*([a-z_][\\w.\\[\\]-]*)';
 
 /** The words by which servers refuse an unknown field: serde, zod, Go, OpenAI. */
 const UNKNOWN_FIELD: readonly RegExp[] = [
-  new RegExp(`unknown (?:field|parameter|argument)s?${NAMED}`, 'i'),
+  new RegExp(`unknown (?:field|parameter|argument)s?${FIELD_NAME}`, 'i'),
   new RegExp(
-    `unrecogni[sz]ed (?:request )?(?:key\\(s\\) in object|field|key|parameter|argument)s?(?: supplied)?${NAMED}`,
+    `unrecogni[sz]ed (?:request )?(?:key\\(s\\) in object|field|key|parameter|argument)s?(?: supplied)?${FIELD_NAME}`,
     'i',
   ),
-  new RegExp(`(?:unexpected|unsupported) (?:field|parameter|keyword argument|property)s?${NAMED}`, 'i'),
+  new RegExp(`(?:unexpected|unsupported) (?:field|parameter|keyword argument|property)s?${FIELD_NAME}`, 'i'),
   /property [\s'"`\\]*([a-z_][\w.[\]-]*)[\s'"`\\]* (?:is not supported|should not exist)/i,
 ];
 
@@ -121,16 +121,16 @@ const UNKNOWN_BETA =
  * Returns a path to a field, `anthropic-beta` for a value of that header; undefined for other
  * refusals.
  */
-export function findRefusedField(said: string): string | undefined {
-  if (UNKNOWN_BETA.test(said)) return BETA_HEADER;
-  const extra = said.search(EXTRA_INPUTS);
+export function findRefusedField(text: string): string | undefined {
+  if (UNKNOWN_BETA.test(text)) return BETA_HEADER;
+  const extra = text.search(EXTRA_INPUTS);
   if (extra >= 0)
-    return said
+    return text
       .slice(Math.max(0, extra - MOST_NAME), extra)
       .match(NAME)
       ?.at(-1);
   for (const words of UNKNOWN_FIELD) {
-    const field = words.exec(said)?.[1];
+    const field = words.exec(text)?.[1];
     if (field !== undefined) return field.replace(/[.]$/, '');
   }
   return undefined;

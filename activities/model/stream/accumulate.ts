@@ -57,7 +57,7 @@ export function createAccumulator(
   named: (call: ToolUseBlock) => ToolUseBlock = (call) => call,
 ): Accumulator {
   let head: Message | null = null;
-  let ended = false;
+  let hasEnded = false;
   /** Set by an event at the end; a stop reason at the beginning is not believed. */
   let stops = false;
   const open: Open[] = (paused?.content ?? []).map(wholeBlock);
@@ -68,11 +68,11 @@ export function createAccumulator(
       return open;
     },
     get ended() {
-      return ended;
+      return hasEnded;
     },
     close() {
-      if (head && stops && !ended) ended = closeMessage(head, open);
-      return ended;
+      if (head && stops && !hasEnded) hasEnded = closeMessage(head, open);
+      return hasEnded;
     },
     message: () => (head ? { ...joinReplies(paused, head), content: open.map(({ block }) => block) } : paused),
     billed: () => head?.usage,
@@ -98,7 +98,7 @@ export function createAccumulator(
     else if (event.type === 'message_delta') {
       head = withDelta(head, event);
       stops ||= saysStop(event);
-    } else if (event.type === 'message_stop') ended = closeMessage(head, open);
+    } else if (event.type === 'message_stop') hasEnded = closeMessage(head, open);
     return null;
   }
 }
@@ -205,8 +205,8 @@ function withDelta(
 }
 
 /** Counts at the stream's end replace those of its start, where present. */
-export function usageWith(before: Message['usage'], given: object | null | undefined): Message['usage'] {
-  const counted = Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== null));
+export function usageWith(before: Message['usage'], counts: object | null | undefined): Message['usage'] {
+  const counted = Object.fromEntries(Object.entries(counts ?? {}).filter(([, value]) => value !== null));
   return { ...before, ...counted };
 }
 

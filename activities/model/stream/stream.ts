@@ -33,14 +33,14 @@ function createByteReporter(alive: () => void): Middleware {
   return async (request, next) => {
     const response = await next(request);
     if (response.body === null) return response;
-    const told = new TransformStream<Uint8Array, Uint8Array>({
+    const reporter = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         alive();
         controller.enqueue(chunk);
       },
     });
     const { status, statusText, headers } = response;
-    return new Response(response.body.pipeThrough(told), { status, statusText, headers });
+    return new Response(response.body.pipeThrough(reporter), { status, statusText, headers });
   };
 }
 

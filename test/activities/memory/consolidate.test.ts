@@ -137,7 +137,7 @@ test('what an answer does not name stays, and a note that was cut is none (L80)'
 
 test('as many notes are shown as there is room for, each whole (L80)', () => {
   const notes = [1, 2, 3].map((n) => ({ name: `${n}.md`, title: '', text: 'x'.repeat(100), date: '2026-10-01' }));
-  expect(fitNotes(notes, 300).shown).toHaveLength(2);
+  expect(fitNotes(notes, 300).included).toHaveLength(2);
   expect(fitNotes(notes, 300).text.length).toBeLessThanOrEqual(300);
 });
 

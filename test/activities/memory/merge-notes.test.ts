@@ -37,7 +37,7 @@ const { endLease, takeLease } = await import('../../../activities/memory/merge-l
 const { addNote, hasNote, readNotes, removeNote, replaceNote } = await import('../../../activities/memory/notes.ts');
 
 const names = ['s-1-1-aaaaaa.md', 's-1-2-bbbbbb.md', 's-2-1-cccccc.md'];
-const made = [{ name: 'merged-2026-11-27-abcdef-1.md', text: '# Both\n- a, b' }];
+const merged = [{ name: 'merged-2026-11-27-abcdef-1.md', text: '# Both\n- a, b' }];
 
 async function folderOfNotes(): Promise<string> {
   const folder = join(tempDir(), 'memory');
@@ -46,11 +46,11 @@ async function folderOfNotes(): Promise<string> {
 }
 
 async function merging(folder: string, id = '2026-11-27-abcdef') {
-  return mergeNotes(folder, { id, made, replaced: (await readNotes(folder)).slice(0, 2) });
+  return mergeNotes(folder, { id, merged, replaced: (await readNotes(folder)).slice(0, 2) });
 }
 
 const read = async (folder: string): Promise<readonly string[]> => (await readNotes(folder)).map(({ name }) => name);
-const after = [made[0]?.name, names[2]];
+const after = [merged[0]?.name, names[2]];
 
 test('new notes take the place of those they replace, which are kept aside with their words (L80)', async () => {
   const folder = await folderOfNotes();
@@ -70,7 +70,7 @@ test('killed at any operation, it leaves the old notes or the new ones whole, an
     const folder = await folderOfNotes();
     const replaced = (await readNotes(folder)).slice(0, 2);
     disk.left = operations;
-    const done = await mergeNotes(folder, { id: 'x', made, replaced }).catch(() => 'killed');
+    const done = await mergeNotes(folder, { id: 'x', merged, replaced }).catch(() => 'killed');
     disk.left = Infinity;
     const left = await read(folder);
     expect([names, after]).toContainEqual(left);
@@ -95,7 +95,7 @@ test('who reads while files are moved sees the old notes or the new ones, at eve
     disk.before = (left) => {
       if (left === 999 - at) reading = ((disk.before = () => undefined), read(folder));
     };
-    await mergeNotes(folder, { id: 'x', made, replaced });
+    await mergeNotes(folder, { id: 'x', merged, replaced });
     disk.before = () => undefined;
     disk.left = Infinity;
     if (reading) expect([names, after]).toContainEqual(await reading);
@@ -111,7 +111,7 @@ test('a note that a person changed or removed meanwhile is not merged, and nothi
     const replaced = (await readNotes(folder)).slice(0, 2);
     await change(folder);
     const before = readdirSync(folder);
-    expect(await mergeNotes(folder, { id: 'x', made, replaced })).toBe(false);
+    expect(await mergeNotes(folder, { id: 'x', merged, replaced })).toBe(false);
     expect(readdirSync(folder)).toEqual(before);
   }
 });
@@ -122,23 +122,23 @@ test('a note that a person edits between a kill and its end stays as they left i
   disk.before = () => {
     if (existsSync(join(folder, '.merge'))) disk.left = 0;
   };
-  await mergeNotes(folder, { id: 'x', made, replaced }).catch(() => undefined);
+  await mergeNotes(folder, { id: 'x', merged, replaced }).catch(() => undefined);
   disk.before = () => undefined;
   disk.left = Infinity;
   expect(existsSync(join(folder, '.merge'))).toBe(true);
   writeFileSync(join(folder, names[0] ?? ''), 'Mine.');
   await finishMerge(folder);
-  expect(await read(folder)).toEqual([made[0]?.name, names[0], names[2]]);
+  expect(await read(folder)).toEqual([merged[0]?.name, names[0], names[2]]);
   expect(readFileSync(join(folder, names[0] ?? ''), 'utf8')).toBe('Mine.');
 });
 
 test('several that end the same merge at once move each file once, and a second merge waits for the first (L80)', async () => {
   const folder = await folderOfNotes();
   const replaced = (await readNotes(folder)).slice(0, 2);
-  const first = mergeNotes(folder, { id: 'x', made, replaced });
+  const first = mergeNotes(folder, { id: 'x', merged, replaced });
   const others = [
     finishMerge(folder),
-    mergeNotes(folder, { id: 'y', made: [{ ...made[0]!, name: 'z.md' }], replaced }),
+    mergeNotes(folder, { id: 'y', merged: [{ ...merged[0]!, name: 'z.md' }], replaced }),
   ];
   expect([await first, ...(await Promise.all(others))].filter((each) => each === true)).toHaveLength(1);
   await Promise.all([finishMerge(folder), finishMerge(folder)]);

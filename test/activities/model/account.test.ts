@@ -92,7 +92,7 @@ describe('what the account may spend is spent', () => {
       code: 'ramp_limit_exceeded',
       headers: { 'retry-after': '7' },
     };
-    expect(after(failure)).toMatchObject({ kind: 'retry', delayMs: 7_000, asked: true });
+    expect(after(failure)).toMatchObject({ kind: 'retry', delayMs: 7_000, requested: true });
   });
 });
 

@@ -196,7 +196,7 @@ test('rules judge it as any command; it never runs early, takes no timeout, and 
   const prepared = (command: string, more: object = {}) =>
     prepareCall(createRegistry([tool]), settings, { name: 'bash', input: { command, background: true, ...more } });
   expect(prepared('ls')).toMatchObject({ kind: 'ready', safe: false, permission: { kind: 'allow' } });
-  expect(planCall(prepared('ls'), { hooked: false, heard: false, budgeted: false })).toBe('with_reply');
+  expect(planCall(prepared('ls'), { hasPreHook: false, hasPostHook: false, budgeted: false })).toBe('with_reply');
   expect(prepared('rm -r x')).toMatchObject({ permission: { kind: 'deny' } });
   expect(prepared('npm start')).toMatchObject({ permission: { kind: 'ask' } });
   const context = toolContext(settings.cwd);

@@ -35,7 +35,7 @@ test.each([
 ])('a tool that says it only reads, of a server that is trusted: %s, is called %s (L37 L76)', (trusted, plan) => {
   const registry = createRegistry([toolOf(trusted, { readOnlyHint: true })]);
   const prepared = prepareCall(registry, { mode: 'default', cwd: '/' }, { name: 'mcp__s__t', input: {} });
-  expect(planCall(prepared, { hooked: false, heard: false, budgeted: false })).toBe(plan);
+  expect(planCall(prepared, { hasPreHook: false, hasPostHook: false, budgeted: false })).toBe(plan);
 });
 
 test('a call of a tool whose server has never been connected says so', () => {
