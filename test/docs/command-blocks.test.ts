@@ -20,14 +20,15 @@ const RUN_BY: Readonly<Record<string, string>> = {
 /** Made from the help: usages, not command lines. */
 const GENERATED = /<!-- made from the help -->[\s\S]*<!-- end -->/;
 
+/** What is written of a page, without its blocks. */
+const proseOf = (page: string): string =>
+  readPage(page)
+    .replace(GENERATED, '')
+    .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
+
 /** Code within sentences that begins with the program, without what a reader fills in. */
 const mentions = (page: string): readonly string[] =>
-  [
-    ...readPage(page)
-      .replace(GENERATED, '')
-      .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
-      .matchAll(/`([^`\n]*)`/g),
-  ]
+  [...proseOf(page).matchAll(/`([^`\n]*)`/g)]
     .map(([, code = '']) => code.replaceAll(/ \[[A-Z]+\]| …(?=;|$)|^COMMAND .*/g, ''))
     .filter((code) => !/perdure COMMAND|\| start also/.test(code));
 
@@ -65,7 +66,10 @@ test.each([
 
 test('commands stand in blocks of a shell, not in indented text or a block without a language', () => {
   const outside = pages.flatMap((page) => [
-    ...[...readPage(page).matchAll(/^ {4}(?:npx |npm |perdure |export |curl ).*$/gm)].map(([line]) => [page, line]),
+    ...[...proseOf(page).matchAll(/^ {4,}(?:[A-Z_]+=\S+ )*(?:npx |npm |perdure |export |curl ).*$/gm)].map(([line]) => [
+      page,
+      line,
+    ]),
     ...blocksOf(page)
       .filter(({ language, code }) => language === '' && /^(?:\$ |npx |npm |perdure )/m.test(code))
       .map(({ line }) => [page, line]),

@@ -31,7 +31,7 @@ export type Block = {
   readonly notRun: string | null;
 };
 
-const FENCED = /^(?:<!-- not run: (.+) -->\n)?( *)```(\w*)\n([\s\S]*?)^ *```$/gm;
+const FENCED = /^(?: *<!-- not run: (.+) -->\n)?( *)```(\w*)\n([\s\S]*?)^ *```$/gm;
 
 export function blocksOf(page: string): readonly Block[] {
   const text = readPage(page);
