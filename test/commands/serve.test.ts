@@ -1,13 +1,13 @@
 // perdure serve as programs use it: a stream that is taken up after its server was killed, and the
 // examples of docs/http.md.
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { operations } from '../../page/api/operations.ts';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker, type Command } from '../support/cli.ts';
+import { shellBlocks } from '../support/documents.ts';
 import { heldToSchema } from '../support/held-to-schema.ts';
 import { until } from '../support/until.ts';
 
@@ -138,8 +138,7 @@ async function read(served: Served, session: string): Promise<void> {
 
 let examples: readonly string[];
 beforeAll(() => {
-  const page = readFileSync(new URL('../../docs/http.md', import.meta.url), 'utf8');
-  examples = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+  examples = shellBlocks('docs/http.md').map(({ code }) => code);
 });
 
 test('the examples of docs/http.md do what the page says (Q11)', async () => {

@@ -2,7 +2,6 @@
 // updates say, and how it refuses.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, inject, onTestFinished, test } from 'vitest';
@@ -16,6 +15,7 @@ import {
   WORKFLOW_TYPE,
   type SessionView,
 } from '../../workflows/contract/session.ts';
+import { shellBlocks } from '../support/documents.ts';
 import { endSession, harness, userMessage, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
@@ -151,10 +151,8 @@ test('Temporal’s clients are told what each signal, update and query is for', 
  * The commands of docs/embedding.md that begin with `temporal`, each on the lines that it takes.
  */
 function documented(): readonly string[] {
-  const page = readFileSync(new URL('../../docs/embedding.md', import.meta.url), 'utf8');
-  const [, section = ''] = page.split('## From other languages');
-  const blocks = [...section.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block);
-  return blocks.flatMap((block) => block.split(/\n(?=temporal )/)).map((command) => command.trim());
+  const blocks = shellBlocks('docs/embedding.md');
+  return blocks.flatMap(({ code }) => code.split(/\n(?=temporal )/)).map((command) => command.trim());
 }
 
 test('the commands of docs/embedding.md do what it says, typed into Temporal’s own command line (Q4)', async () => {
