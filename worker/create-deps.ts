@@ -26,7 +26,7 @@ import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
 import { addFindTools } from '../tools/find-tools.ts';
 import { createRegistry, type ToolRegistry } from '../tools/registry.ts';
 import { createChangingRegistry } from '../tools/changing-registry.ts';
-import { createCallRunner } from '../activities/calls/runner.ts';
+import { createCallRunner } from '../activities/calls/call-runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { pipePlace } from '../system/process/pipes.ts';
 import { createPreparedSandboxes } from '../system/process/prepared-sandboxes.ts';

@@ -73,8 +73,8 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   const isCancelled = session.stopCause === 'cancel';
   const worktree = await closeSession(session);
   const { agent } = input;
-  const { last, spent } = session.facts.now;
-  if (agent) await reportToParent(agent, session.id, last, { spend: spent?.spend, worktree });
+  const { last, spent: totals } = session.facts.now;
+  if (agent) await reportToParent(agent, session.id, last, { spend: totals?.spend, worktree });
   while (hasMessages(session) && patched('perdure-late-not-taken')) await recordNotTaken(session);
   if (!report || isCancelled || isCancelledLate(session)) throw new CancelledFailure('session cancelled');
   if (report instanceof ApplicationFailure) throw report;
@@ -159,11 +159,11 @@ async function closeSession(session: Session): Promise<WorktreeEnd | null> {
 
 /** The end of an agent that was just stopped does not count as a message. */
 function hasMessages({ inbox }: Session): boolean {
-  return inbox.waiting.some(({ ended }) => !ended);
+  return inbox.waiting.some(({ ended: news }) => !news);
 }
 
 async function commitClosing(session: Session): Promise<void> {
-  const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));
+  const notTaken = session.inbox.takeAll().flatMap(({ id, ended: news }) => (news ? [] : [id]));
   const last = [...session.steered.take(), { kind: 'session_closed', notTaken } as const];
   session.facts.moveHead(await commitEntries(session, session.facts.now.head, last));
 }
@@ -244,8 +244,8 @@ async function openForkFolder(session: Session): Promise<ApplicationFailure | nu
   if (!checkOut) return null;
   session.enterPhase('running');
   const end = await checkOutOnce(session, checkOut);
-  const { kind: state, ...told } = end;
-  upsertMemo({ [FORK_FILES_KEY]: { folder: checkOut.to, ...told, state } satisfies ForkFiles });
+  const { kind: state, ...details } = end;
+  upsertMemo({ [FORK_FILES_KEY]: { folder: checkOut.to, ...details, state } satisfies ForkFiles });
   if (end.kind === 'refused') return ApplicationFailure.nonRetryable(end.problem, 'NotForked');
   session.facts.noteCheckedOut(end.folder);
   return null;

@@ -6,7 +6,7 @@ import { BY_HAND } from './contract/failures.ts';
 import { WORKFLOW_TYPE } from './contract/session.ts';
 
 /** The SDK keeps these names for itself, and throws when a default handler would receive one. */
-const RESERVED = '__temporal_';
+const RESERVED_PREFIX = '__temporal_';
 
 /**
  * Drops signals of reserved names before they are dispatched, which leaves the others in their
@@ -22,7 +22,7 @@ export const interceptors = (): WorkflowInterceptors => ({
               const { jobs } = input.activation;
               if (jobs)
                 input.activation.jobs = jobs.filter(
-                  ({ signalWorkflow }) => !signalWorkflow?.signalName?.startsWith(RESERVED),
+                  ({ signalWorkflow }) => !signalWorkflow?.signalName?.startsWith(RESERVED_PREFIX),
                 );
               next(input);
             },
@@ -75,10 +75,10 @@ function isOfWorker(failure: Failure, converter: PayloadConverter, context?: Con
 const typeOf = ({ applicationFailureInfo }: Failure): string => applicationFailureInfo?.type ?? '';
 
 function asByHand({ encodedAttributes, ...failure }: Failure): Failure {
-  const said = `${BY_HAND.prefix}${encodedAttributes ? 'what it says cannot be trusted' : (failure.message ?? 'no message')}`;
+  const message = `${BY_HAND.prefix}${encodedAttributes ? 'what it says cannot be trusted' : (failure.message ?? 'no message')}`;
   return {
     ...failure,
-    message: said,
+    message,
     applicationFailureInfo: { ...failure.applicationFailureInfo, type: BY_HAND.type },
   };
 }

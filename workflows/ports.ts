@@ -32,9 +32,9 @@ const HANDLERS_WAIT = '10 minutes';
 /** Each kind of activity with its timeouts. */
 function listOptions(profile: Profile) {
   const { heartbeatTimeout, recordsTimeout } = profiles[profile];
-  const waited: ActivityOptions = { heartbeatTimeout, cancellationType, retry };
+  const cancellable: ActivityOptions = { heartbeatTimeout, cancellationType, retry };
   /** Opening a run asks the hooks of the session's start. */
-  const opening: ActivityOptions = { ...waited, startToCloseTimeout: '10 minutes' };
+  const opening: ActivityOptions = { ...cancellable, startToCloseTimeout: '10 minutes' };
   /**
    * A few writes to the store. They have slots of their own, so that the end of a run never queues
    * behind long activities of other sessions.
@@ -46,19 +46,19 @@ function listOptions(profile: Profile) {
   };
   return {
     /** A model streams, or a tool or hook runs, for as long as it sends heartbeats. */
-    long: { ...waited, startToCloseTimeout: '7 days' },
+    long: { ...cancellable, startToCloseTimeout: '7 days' },
     opening,
     records,
     /**
      * The loop does not wait for these: what they cannot do in time, or in a few tries, is left
      * undone (L42, L56).
      */
-    summary: { ...waited, startToCloseTimeout: '2 minutes' },
-    preparation: { ...waited, startToCloseTimeout: '30 minutes' },
+    summary: { ...cancellable, startToCloseTimeout: '2 minutes' },
+    preparation: { ...cancellable, startToCloseTimeout: '30 minutes' },
     /** A person waits for the answer. */
-    answer: { ...waited, startToCloseTimeout: '5 minutes', scheduleToCloseTimeout: '10 minutes' },
-    handlers: { ...waited, startToCloseTimeout: '1 hour' },
-    worktree: { ...waited, startToCloseTimeout: '1 hour' },
+    answer: { ...cancellable, startToCloseTimeout: '5 minutes', scheduleToCloseTimeout: '10 minutes' },
+    handlers: { ...cancellable, startToCloseTimeout: '1 hour' },
+    worktree: { ...cancellable, startToCloseTimeout: '1 hour' },
     /**
      * Alerts have the slots of records, so that they never wait behind the calls of other sessions.
      */
@@ -120,7 +120,7 @@ function createPort<Name extends keyof SessionActivities>(
     const activityId = `${name}.${input.step}`;
     const type = activityType(name);
     const offered = proxyActivities<RegisteredActivities>({ ...optionsFor(input), activityId });
-    const scheduled = offered[type] as (given: typeof input) => Promise<ActivityAnswer<Result>>;
+    const scheduled = offered[type] as (argument: typeof input) => Promise<ActivityAnswer<Result>>;
     const answer = await scheduled(input);
     const unread = findUndecodable(answer);
     if (unread) throw unreadableResult(type, activityId, `its result ${unread.why}`);

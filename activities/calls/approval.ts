@@ -10,8 +10,7 @@ import { clip } from '../../system/text.ts';
 import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { describeQuestion } from '../../tools/rules/permission.ts';
 import type { CallVerdict } from './verdict.ts';
-import type { ApprovalNeeded } from './call-environment.ts';
-import { type ClaimedCall, journalNameOf } from './tool-call.ts';
+import { type ApprovalNeeded, type ClaimedCall, journalNameOf } from './call-context.ts';
 
 type AllowDecision = Extract<Decision, { kind: 'allow' }>;
 
@@ -95,7 +94,7 @@ export async function chooseInput(
   decision: AllowDecision | undefined,
 ): Promise<ChosenInput | ApprovalNeeded | string> {
   const { store } = call.environment;
-  const { input } = call.request;
+  const { input } = call.block;
   if (decision === undefined) return { input };
   const own = isDeeperThan(input, DEEPEST_INPUT) ? null : hashInput(input);
   const { inputHash } = decision;

@@ -1,5 +1,4 @@
 // The loop's side of tool calls: their traits, and the runner that carries out L33.
-import type { CallPlan } from './prepare.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { DelegatedEnd, Delegation } from '../../workflows/contract/delegation.ts';
@@ -9,7 +8,6 @@ import type { RemainingBudget } from '../../workflows/contract/loop.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
-import type { CloseFailure } from './close-tools.ts';
 import type { ClosedRun } from '../../tools/tool.ts';
 
 export type CallBlock = {
@@ -20,6 +18,12 @@ export type CallBlock = {
 };
 
 export type CallOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
+
+/**
+ * How a call runs: while its reply streams (L37), right after the reply in the same activity, as an
+ * activity of its own (L33), or handed to the workflow right after the reply (L62).
+ */
+export type CallPlan = 'early' | 'with_reply' | 'regular' | 'delegated';
 
 export type CallTraits = {
   /** The call changes nothing. */
@@ -50,6 +54,8 @@ export type CallRunner = {
    */
   copyInput(call: CallBlock): unknown;
 };
+
+export type CloseFailure = { readonly tool: string; readonly detail: string };
 
 /**
  * A call of a run, which runs with L33 in full. Its own input is judged once, when it is first

@@ -5,8 +5,7 @@ import { prepareCall, type PreparedCall, type ReadyCall } from './prepare.ts';
 import { abortCause, asJson, guardTool, validateInput } from './call-tool.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { denyCall, refuseFatally, refuseCall, reportStopped, stopByHook, type CallVerdict } from './verdict.ts';
-import type { VoidAttempt, CallEnvironment } from './call-environment.ts';
-import type { ToolCall } from './tool-call.ts';
+import type { CallEnvironment, ToolCall, VoidAttempt } from './call-context.ts';
 import { runPreToolHooks } from './tool-hooks.ts';
 import { isFolderUnchanged } from './check-modifier.ts';
 

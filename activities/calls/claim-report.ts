@@ -3,7 +3,7 @@
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { readChild, type StopRecord, type TakenCall } from './journal.ts';
-import type { CallEnvironment } from './call-environment.ts';
+import type { CallEnvironment } from './call-context.ts';
 import type { KillResult } from '../../system/process/kill-tree.ts';
 import type { AbortCause } from '../../tools/tool.ts';
 

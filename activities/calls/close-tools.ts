@@ -6,11 +6,10 @@ import { clip, reasonOf } from '../../system/text.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { ClosedRun } from '../../tools/tool.ts';
+import type { CloseFailure } from './call-port.ts';
 
 /** Milliseconds. The end of the run waits for the tools this long. */
 const CLOSE_MS = 5_000;
-
-export type CloseFailure = { readonly tool: string; readonly detail: string };
 
 /** Closes the tools that the run was offered, all at once. Never throws. */
 export async function closeTools(

@@ -22,8 +22,13 @@ import { describeEnd, lastRunOf, type LastRun, type LastWords } from '../../stor
 import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
-import type { DelegationNeeded, VoidAttempt, CallEnvironment } from './call-environment.ts';
-import { type ClaimedCall, journalNameOf } from './tool-call.ts';
+import {
+  type CallEnvironment,
+  type ClaimedCall,
+  type DelegationNeeded,
+  journalNameOf,
+  type VoidAttempt,
+} from './call-context.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 type DelegableCall = { readonly ready: ReadyCall; readonly chosen: ChosenInput };
@@ -104,7 +109,7 @@ export async function concludeDelegated(
   const record = await readDelegated(environment.store, journalNameOf(call));
   if (record === null) throw new Error(`call ${run.key} was carried out and never handed over`);
   const { at: began, changed, approved, edited } = record;
-  const input = changed === undefined ? call.request.input : await readStoredInput(environment.store, changed);
+  const input = changed === undefined ? call.block.input : await readStoredInput(environment.store, changed);
   const chosen = {
     input,
     ...(changed ? { stored: changed } : {}),

@@ -19,20 +19,20 @@ import { formatOutcome } from './format-outcome.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { concludeDelegated, delegateCall, readEarlierDelegation } from './delegated.ts';
 import { readCall, type RecordedOutcome, recordOutcome } from './journal.ts';
-import { prepareCall, type PreparedCall, type ReadyCall } from './prepare.ts';
+import { prepareCall, type ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
 import { type Claimable, runClaimed, runReady } from './run-ready.ts';
 import { abortCause, guardTool } from './call-tool.ts';
-import type {
-  ApprovalNeeded,
-  CallEnvironment,
-  CallRequest,
-  CallRun,
-  DelegationNeeded,
-  EarlyRun,
-  VoidAttempt,
-} from './call-environment.ts';
-import { type ClaimedCall, journalNameOf, ToolCall } from './tool-call.ts';
+import {
+  type ApprovalNeeded,
+  type CallEnvironment,
+  type CallRun,
+  type ClaimedCall,
+  type DelegationNeeded,
+  journalNameOf,
+  type ToolCall,
+  type VoidAttempt,
+} from './call-context.ts';
 import { buildJudgeContext } from '../../tools/rules/permission.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 
@@ -42,39 +42,28 @@ export type CallDone = { readonly kind: 'done' } & RecordedOutcome;
  * Runs a safe call while the reply streams, without a claim or a record. A call that would ask is
  * void. Throws StoreError.
  */
-export async function executeEarly(
-  environment: CallEnvironment,
-  request: CallRequest,
-  run: EarlyRun,
-  prepared?: PreparedCall,
-): Promise<CallDone | VoidAttempt> {
+export async function executeEarly(call: ToolCall): Promise<CallDone | VoidAttempt> {
   const began = performance.now();
-  const call = new ToolCall(environment, request, run, prepared);
+  const { input } = call.block;
+  const { store } = call.environment;
   const context = call.buildContext();
-  const checked = await checkCall(call, { input: request.input, context });
+  const checked = await checkCall(call, { input, context });
   if (checked.kind === 'ask' || (checked.kind === 'ready' && !checked.ready.safe)) {
     return { kind: 'void', cause: 'superseded' };
   }
   const verdict = checked.kind === 'ready' ? await runReady(call, checked, context) : checked;
   if (verdict.kind === 'void') return verdict;
-  const chosen =
-    checked.kind === 'ready' ? await storeReplacedInput(environment.store, checked, { input: request.input }) : null;
+  const chosen = checked.kind === 'ready' ? await storeReplacedInput(store, checked, { input }) : null;
   const final = chosen ? addApproval(verdict, chosen) : verdict;
   return { kind: 'done', ...(await formatTimed(call, null, final, began)) };
 }
 
-/**
- * Runs the whole of L33 for one call, at most once if it may not be repeated. `prepared` is the
- * call as it was just judged with its own input. Throws StoreError.
- */
+/** Runs the whole of L33 for one call, at most once if it may not be repeated. Throws StoreError. */
 export async function executeCall(
-  environment: CallEnvironment,
-  request: CallRequest,
-  run: CallRun,
-  prepared?: PreparedCall,
+  call: ClaimedCall,
 ): Promise<CallDone | VoidAttempt | ApprovalNeeded | DelegationNeeded> {
-  const { store } = environment;
-  const call: ClaimedCall = new ToolCall(environment, request, { ...run, id: run.key }, prepared);
+  const { store } = call.environment;
+  const { run } = call;
   const own = journalNameOf(call);
   const state = run.fresh ? ({ kind: 'open' } as const) : await readCall(store, own);
   if (state.kind === 'ended') return { kind: 'done', ...state.recorded };
@@ -101,8 +90,8 @@ function addSpendOfCall({ outcome, facts }: RecordedOutcome, { small }: CallRun)
 async function recordDelegatedEnd(call: ClaimedCall, end: DelegatedEnd): Promise<CallDone> {
   const { store } = call.environment;
   const { verdict, began } = await concludeDelegated(call, end);
-  const request = { ...call.request, key: call.run.key };
-  const outcome = await formatOutcome(store, request, verdict, Math.max(0, Date.now() - began));
+  const { block, run } = call;
+  const outcome = await formatOutcome(store, { ...block, key: run.key }, verdict, Math.max(0, Date.now() - began));
   return { kind: 'done', ...(await recordOutcome(store, journalNameOf(call), outcome)) };
 }
 
@@ -156,7 +145,7 @@ async function endBeforeStart(call: ClaimedCall): Promise<CallVerdict | VoidAtte
     await endLeftProcesses(call);
     return reportStopped(cause);
   }
-  return await runUnderClaim(call, { ready, chosen: { input: call.request.input } });
+  return await runUnderClaim(call, { ready, chosen: { input: call.block.input } });
 }
 
 async function runWithInput(call: ClaimedCall, chosen: ChosenInput): Promise<CallStartResult> {
@@ -217,12 +206,12 @@ function needsClaim({ safe, tool }: ReadyCall): boolean {
 }
 
 async function formatTimed(
-  { environment, request }: ToolCall,
+  { environment, block }: ToolCall,
   key: CallKey | null,
   verdict: CallVerdict,
   began: number,
 ): Promise<RecordedOutcome> {
-  return await formatOutcome(environment.store, { ...request, key }, verdict, performance.now() - began);
+  return await formatOutcome(environment.store, { ...block, key }, verdict, performance.now() - began);
 }
 
 /**

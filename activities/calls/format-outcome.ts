@@ -11,6 +11,7 @@ import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, previewText } from '../../stor
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { examineMedia, fitsMessage, TOO_MANY_MEDIA } from '../../store/transcript/media.ts';
 import { outcomeCharacters } from '../../store/view/shrunk-results.ts';
+import type { CallBlock } from './call-port.ts';
 import type { CallVerdict } from './verdict.ts';
 import { present } from '../../workflows/contract/present.ts';
 
@@ -19,12 +20,7 @@ import { present } from '../../workflows/contract/present.ts';
  */
 const WORTH_SAYING = 100;
 
-type CallIdentity = {
-  readonly index: number;
-  readonly toolUseId: string;
-  readonly name: string;
-  readonly key: CallKey | null;
-};
+type CallIdentity = Pick<CallBlock, 'index' | 'id' | 'name'> & { readonly key: CallKey | null };
 
 /** Formats and stores an outcome. `duration` is in milliseconds. Throws StoreError. */
 export async function formatOutcome(
@@ -39,7 +35,7 @@ export async function formatOutcome(
   const { approved, ran, deniedBy } = verdict;
   const outcome: Outcome = {
     index: call.index,
-    toolUseId: call.toolUseId,
+    toolUseId: call.id,
     isError: verdict.isError,
     ...(await boundText(store, text)),
     ...(media.length === 0 ? {} : { media }),

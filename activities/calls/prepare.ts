@@ -3,6 +3,7 @@
 import { isBrokenInput, isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { acceptInput, type InputProblem } from '../../system/schema/input-schema.ts';
 import { decidePermission, buildJudgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
+import type { CallPlan } from './call-port.ts';
 import { createSieve } from '../../tools/rules/match-rules.ts';
 import type { ToolNames } from '../../store/configuration.ts';
 import { nameToSend, namesToSend } from '../../store/transcript/tool-names.ts';
@@ -137,12 +138,6 @@ function judgeRisk(tool: Tool, input: unknown, context: JudgeContext): CallRisk 
   const risk = typeof tool.risk === 'function' ? tool.risk(input, context) : tool.risk;
   return { risk, safe: tool.safe?.(input, context) ?? risk === 'read', asksModel: tool.asksModel?.(input) ?? false };
 }
-
-/**
- * How a call runs: while its reply streams (L37), right after the reply in the same activity, as an
- * activity of its own (L33), or handed to the workflow right after the reply (L62).
- */
-export type CallPlan = 'early' | 'with_reply' | 'regular' | 'delegated';
 
 /**
  * Plans how a call runs. `hasPreHook`: a hook is asked before the call runs. `hasPostHook`: one is

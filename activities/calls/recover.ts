@@ -26,8 +26,7 @@ import type { ReadyCall } from './prepare.ts';
 import { concludeOutput, runClaimed } from './run-ready.ts';
 import { endsCall, reportStopped, reportTakenCall, type CallVerdict } from './verdict.ts';
 import { abortCause, verifyCall } from './call-tool.ts';
-import type { ApprovalNeeded, VoidAttempt } from './call-environment.ts';
-import type { ClaimedCall } from './tool-call.ts';
+import type { ApprovalNeeded, ClaimedCall, VoidAttempt } from './call-context.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 type RecoveryResult = CallVerdict | VoidAttempt | ApprovalNeeded;
@@ -71,7 +70,7 @@ function makeReport(claimed: TakenCall, left: Leftovers): Report {
 
 /** Reads the input that the call was started with. */
 async function readStartedInput(
-  { environment: { store }, request: { input } }: ClaimedCall,
+  { environment: { store }, block: { input } }: ClaimedCall,
   { claim }: TakenCall,
 ): Promise<ChosenInput> {
   const { changed, approved } = claim;

@@ -2,7 +2,7 @@
 // and changes nothing.
 import type { Tool } from '../../tools/tool.ts';
 import type { CallVerdict } from './verdict.ts';
-import type { ToolCall } from './tool-call.ts';
+import type { ToolCall } from './call-context.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
 import type { PreToolVerdict } from '../hooks/hooks.ts';
 import { clip } from '../../system/text.ts';
@@ -19,7 +19,7 @@ export async function runPreToolHooks(call: ToolCall, tool: Tool, input: unknown
   });
 }
 
-const pickCallFacts = ({ environment: { mode }, request: { toolUseId } }: ToolCall) => ({ mode, toolUseId });
+const pickCallFacts = ({ environment: { mode }, block: { id: toolUseId } }: ToolCall) => ({ mode, toolUseId });
 
 /** Asks the post-tool hooks about a call that has run and ended by itself. */
 export async function runPostToolHooks(

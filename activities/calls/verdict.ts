@@ -9,7 +9,7 @@ import { clip } from '../../system/text.ts';
 import { describeDenial } from '../../tools/rules/permission.ts';
 import type { ToolRunEnd } from './call-tool.ts';
 import type { AbortCause, PermissionDecision } from '../../tools/tool.ts';
-import type { VoidAttempt } from './call-environment.ts';
+import type { VoidAttempt } from './call-context.ts';
 
 export type CallVerdict = {
   readonly kind: 'verdict';

@@ -12,7 +12,7 @@ import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { placeOfStep } from '../../store/live/observe.ts';
-import type { SmallModelFactory } from '../calls/bound-call.ts';
+import type { SmallModelFactory } from '../calls/call-runner.ts';
 import { watchModel } from '../model/watch-model.ts';
 
 /** The means of one question. */

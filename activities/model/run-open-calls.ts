@@ -8,9 +8,8 @@ import { callKey } from '../../workflows/contract/ids.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
 import { spentLimit } from '../../workflows/contract/loop.ts';
 import { isDamage, StoreError } from '../../store/values/store.ts';
-import type { CallBlock, CallOutcome } from '../calls/call-port.ts';
+import type { CallBlock, CallOutcome, CallPlan } from '../calls/call-port.ts';
 import { recordOutcome } from '../calls/journal.ts';
-import type { CallPlan } from '../calls/prepare.ts';
 import type { ModelStep } from './step.ts';
 
 /**

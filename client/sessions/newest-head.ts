@@ -1,6 +1,6 @@
 // Finds the newest head of a session in its workflow's history: it stands nowhere else, and reading
 // it needs no worker.
-import { unwrapAsked } from '../../workflows/contract/steered.ts';
+import { unwrapRequest } from '../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -100,7 +100,7 @@ async function headIn(
   if (repaired?.name === UPDATES.repair) {
     const payloads = repaired.args?.payloads;
     const [repair] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context);
-    return withRepair.safeParse(unwrapAsked(repair)).data;
+    return withRepair.safeParse(unwrapRequest(repair)).data;
   }
   const payloads =
     event.activityTaskCompletedEventAttributes?.result?.payloads ??

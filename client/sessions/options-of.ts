@@ -4,7 +4,7 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';
 import { type OptionChanges, type RunOptions, SIGNALS, UPDATES } from '../../workflows/contract/session.ts';
-import { unwrapAsked } from '../../workflows/contract/steered.ts';
+import { unwrapRequest } from '../../workflows/contract/steered.ts';
 import { sealingContextOf } from './newest-head.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function optionsOf(client: Client, session: SessionId): Promise<Run
       { readonly options?: unknown; readonly carry?: { readonly options?: RunOptions } } | undefined;
     if (started) options = said?.carry?.options ?? (said?.options as RunOptions);
     else if (options) {
-      const changes = isMessage ? said?.options : unwrapAsked<unknown>(said);
+      const changes = isMessage ? said?.options : unwrapRequest<unknown>(said);
       options = withChanges(options, (changes ?? {}) as OptionChanges);
     }
   }

@@ -8,7 +8,7 @@ import { compact } from '../../activities/compaction/compact.ts';
 import type { Deps } from '../../activities/deps.ts';
 import { noHooks } from '../support/no-hooks.ts';
 import { openRun } from '../../activities/run/open-run.ts';
-import { createCallRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/call-runner.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import { createRegistry } from '../../tools/registry.ts';

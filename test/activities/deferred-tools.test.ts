@@ -2,7 +2,7 @@
 // those that it finds or calls.
 import { expect, test } from 'vitest';
 import { openRun } from '../../activities/run/open-run.ts';
-import { createCallRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/call-runner.ts';
 import { reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { foundTools } from '../../store/transcript/found-tools.ts';
 import { addFindTools } from '../../tools/find-tools.ts';

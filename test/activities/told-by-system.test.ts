@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
 import type { Deps } from '../../activities/deps.ts';
 import { noHooks } from '../support/no-hooks.ts';
-import { createCallRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/call-runner.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import type { Entry } from '../../store/log/entries.ts';

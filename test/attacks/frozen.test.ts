@@ -4,7 +4,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { executeCall } from '../../activities/calls/execute.ts';
 import { createBashTool } from '../../tools/builtin/bash.ts';
 import { findClaim } from '../../activities/calls/journal.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
@@ -13,7 +12,16 @@ import { reply, toolUse } from '../../scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
-import { bench, callRun, processesWith, request, simpleTool, tempFolder, toolContext } from '../tools/support.ts';
+import {
+  executeCall,
+  bench,
+  callRun,
+  processesWith,
+  request,
+  simpleTool,
+  tempFolder,
+  toolContext,
+} from '../tools/support.ts';
 
 const configFile = new URL('../support/crash-config.mjs', import.meta.url).href;
 

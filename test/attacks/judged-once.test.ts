@@ -1,9 +1,8 @@
 // Whether a call changes nothing depends on what others change meanwhile: what was judged with its
 // reply holds (L35, L40).
 import { expect, test } from 'vitest';
-import { executeCall, executeEarly } from '../../activities/calls/execute.ts';
 import { findClaim } from '../../activities/calls/journal.ts';
-import { bench, callRun, request, simpleTool } from '../tools/support.ts';
+import { executeCall, executeEarly, bench, callRun, request, simpleTool } from '../tools/support.ts';
 
 function shifting({ safe }: { safe: boolean }) {
   let ran = 0;

@@ -16,10 +16,9 @@ import {
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
-import { executeCall } from '../../activities/calls/execute.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
-import { bench, callRun, request, tempFolder } from '../tools/support.ts';
+import { executeCall, bench, callRun, request, tempFolder } from '../tools/support.ts';
 
 const tools = createBuiltinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 

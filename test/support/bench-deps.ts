@@ -17,7 +17,7 @@ import { createConfigReader } from '../../store/configuration.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { createRegistry } from '../../tools/registry.ts';
-import { createCallRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/call-runner.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { memoryStore } from './memory-store.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';

@@ -7,7 +7,7 @@ import { compact } from '../../activities/compaction/compact.ts';
 import type { Deps } from '../../activities/deps.ts';
 import { noHooks } from './no-hooks.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
-import { createCallRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/call-runner.ts';
 import { addFindTools } from '../../tools/find-tools.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';

@@ -5,11 +5,21 @@ import { expect, test } from 'vitest';
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { findClaim, hashInput as hashOf } from '../../activities/calls/journal.ts';
-import { executeCall, executeEarly } from '../../activities/calls/execute.ts';
 import type { PermissionDecision, Tool } from '../../tools/tool.ts';
-import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
+import type { CallRun, CallEnvironment } from '../../activities/calls/call-context.ts';
 import { noHooksBut } from '../support/no-hooks.ts';
-import { bench, callRun, done, losingFirstOutcome, request, simpleTool, tempFolder, type Executed } from './support.ts';
+import {
+  executeCall,
+  executeEarly,
+  bench,
+  callRun,
+  done,
+  losingFirstOutcome,
+  request,
+  simpleTool,
+  tempFolder,
+  type Executed,
+} from './support.ts';
 
 const session = 'session-1' as SessionId;
 

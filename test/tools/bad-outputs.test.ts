@@ -1,11 +1,10 @@
 // What tools may give back, however odd: an outcome the model can read, JSON that can be stored,
 // nothing that hangs or crashes.
 import { expect, test } from 'vitest';
-import { executeCall } from '../../activities/calls/execute.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { type ToolOutput, ToolFailure, FatalToolFailure } from '../../tools/tool.ts';
 import { pngOf } from '../support/images.ts';
-import { bench, callRun, done, request, simpleTool } from './support.ts';
+import { executeCall, bench, callRun, done, request, simpleTool } from './support.ts';
 
 async function outcomeOf(output: unknown) {
   const shared = bench([simpleTool({ call: async () => output as ToolOutput })]);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createSmallModelFactory } from '../../activities/compaction/small-model.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
-import { createCallRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/call-runner.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool } from '../../tools/tool.ts';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';

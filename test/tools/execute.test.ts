@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { executeCall, executeEarly } from '../../activities/calls/execute.ts';
 import { FatalToolFailure, ToolFailure, type Tool } from '../../tools/tool.ts';
-import { bench, callRun, done, request, simpleTool } from './support.ts';
+import { executeCall, executeEarly, bench, callRun, done, request, simpleTool } from './support.ts';
 
 const fails = (error: unknown): Partial<Tool> => ({
   call: async () => {

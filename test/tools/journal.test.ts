@@ -8,13 +8,21 @@ import {
   recordOutcome,
   type RecordedOutcome,
 } from '../../activities/calls/journal.ts';
-import { executeCall } from '../../activities/calls/execute.ts';
-import type { CallEnvironment } from '../../activities/calls/call-environment.ts';
+import type { CallEnvironment } from '../../activities/calls/call-context.ts';
 import type { AbortCause, Tool } from '../../tools/tool.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { StoreError, type Store } from '../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
-import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
+import {
+  executeCall,
+  bench,
+  callRun,
+  done,
+  losingFirstOutcome,
+  request,
+  simpleTool,
+  type Executed,
+} from './support.ts';
 
 const call: JournaledCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
 const path = `calls/session-1/${createHash('sha256').update('chain.head.2').digest('hex')}`;

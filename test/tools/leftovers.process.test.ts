@@ -6,13 +6,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { processIdentity } from '../../system/process/identity.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { claimCall, recordChild, type JournaledCall } from '../../activities/calls/journal.ts';
-import { executeCall } from '../../activities/calls/execute.ts';
 import { processInfo } from '../../system/process/proc.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { until } from '../support/until.ts';
-import { bench, callRun, request, simpleTool } from './support.ts';
+import { executeCall, bench, callRun, request, simpleTool } from './support.ts';
 
 const call: JournaledCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
 

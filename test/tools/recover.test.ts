@@ -3,12 +3,20 @@
 import { expect, test, vi } from 'vitest';
 import type { Decision } from '../../workflows/contract/activities.ts';
 import { claimCall, hashInput, recordStopped } from '../../activities/calls/journal.ts';
-import { executeCall } from '../../activities/calls/execute.ts';
 import { ToolFailure, type Tool, type ToolContext, type Verified } from '../../tools/tool.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { processIdentity } from '../../system/process/identity.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
-import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
+import {
+  executeCall,
+  bench,
+  callRun,
+  done,
+  losingFirstOutcome,
+  request,
+  simpleTool,
+  type Executed,
+} from './support.ts';
 
 const call = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
 const hash = hashInput({ text: 'x' });

@@ -2,13 +2,22 @@
 // that answers later (L33, L55).
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { executeCall, executeEarly } from '../../activities/calls/execute.ts';
 import { findClaim, hashInput, readDelegated } from '../../activities/calls/journal.ts';
 import { planCall, prepareCall } from '../../activities/calls/prepare.ts';
 import { defineTool, type PermissionDecision, type Tool } from '../../tools/tool.ts';
-import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
+import type { CallRun, CallEnvironment } from '../../activities/calls/call-context.ts';
 import type { Decision } from '../../workflows/contract/activities.ts';
-import { bench, callRun, done, losingFirstOutcome, request, simpleTool, workersGone } from './support.ts';
+import {
+  executeCall,
+  executeEarly,
+  bench,
+  callRun,
+  done,
+  losingFirstOutcome,
+  request,
+  simpleTool,
+  workersGone,
+} from './support.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { until } from '../support/until.ts';
 

@@ -7,7 +7,7 @@ import type { LiveEvent } from '../../store/live/events.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { createChangingRegistry } from '../../tools/changing-registry.ts';
-import { createCallRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/call-runner.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';

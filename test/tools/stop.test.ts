@@ -1,10 +1,9 @@
 // How a call ends when it is told to stop: an interrupt and a failing sibling end the call, a
 // deploy only its attempt (L50).
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { executeCall } from '../../activities/calls/execute.ts';
-import type { CallEnvironment } from '../../activities/calls/call-environment.ts';
+import type { CallEnvironment } from '../../activities/calls/call-context.ts';
 import { ToolFailure, type AbortCause, type Tool } from '../../tools/tool.ts';
-import { bench, callRun, request, simpleTool, type Executed } from './support.ts';
+import { executeCall, bench, callRun, request, simpleTool, type Executed } from './support.ts';
 
 /**
  * Runs a call whose signal is aborted as soon as its tool is running; `ends` is what the tool does

@@ -7,23 +7,27 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { thisHost, type Host } from '../../system/process/host.ts';
-import type { CallDone } from '../../activities/calls/execute.ts';
+import * as execute from '../../activities/calls/execute.ts';
 import { checkInput } from '../../system/schema/input-schema.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../tools/tool.ts';
-import type {
-  ApprovalNeeded,
-  DelegationNeeded,
-  CallRequest,
-  CallRun,
-  VoidAttempt,
-  CallEnvironment,
-} from '../../activities/calls/call-environment.ts';
+import {
+  type ApprovalNeeded,
+  CallContext,
+  type CallEnvironment,
+  type CallRun,
+  type DelegationNeeded,
+  type EarlyRun,
+  type VoidAttempt,
+} from '../../activities/calls/call-context.ts';
+import type { CallBlock } from '../../activities/calls/call-port.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { StoreError, type Store } from '../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { noHooks } from '../support/no-hooks.ts';
 import { removeFolder } from '../support/temp-dir.ts';
+
+export type CallDone = execute.CallDone;
 
 export type Executed = CallDone | VoidAttempt | ApprovalNeeded | DelegationNeeded;
 
@@ -54,9 +58,17 @@ export function bench(tools: readonly Tool[], more: Partial<CallEnvironment> = {
   };
 }
 
-export function request(name: string, input: unknown = {}): CallRequest {
-  return { index: 2, toolUseId: 'toolu_1', name, input };
+export function request(name: string, input: unknown = {}): CallBlock {
+  return { index: 2, id: 'toolu_1', name, input };
 }
+
+/** Runs a call under its key. */
+export const executeCall = (environment: CallEnvironment, block: CallBlock, run: CallRun) =>
+  execute.executeCall(new CallContext(environment, block, { ...run, id: run.key }));
+
+/** Runs a call as while its reply streams. */
+export const executeEarly = (environment: CallEnvironment, block: CallBlock, run: EarlyRun) =>
+  execute.executeEarly(new CallContext(environment, block, run));
 
 export function callRun(more: Partial<CallRun> = {}): CallRun {
   return {

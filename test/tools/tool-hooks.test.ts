@@ -3,11 +3,19 @@ import { expect, test } from 'vitest';
 import type { PostToolVerdict, PreToolVerdict } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
 import { findClaim } from '../../activities/calls/journal.ts';
-import { executeCall } from '../../activities/calls/execute.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
+import type { CallRun, CallEnvironment } from '../../activities/calls/call-context.ts';
 import { noHooksBut } from '../support/no-hooks.ts';
-import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
+import {
+  executeCall,
+  bench,
+  callRun,
+  done,
+  losingFirstOutcome,
+  request,
+  simpleTool,
+  type Executed,
+} from './support.ts';
 
 type Said = { readonly pre?: Partial<PreToolVerdict>; readonly post?: Partial<PostToolVerdict> };
 

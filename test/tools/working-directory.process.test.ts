@@ -5,14 +5,13 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
-import { executeCall } from '../../activities/calls/execute.ts';
 import { prepareCall } from '../../activities/calls/prepare.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import type { ContextModifier } from '../../tools/tool.ts';
-import type { CallEnvironment } from '../../activities/calls/call-environment.ts';
+import type { CallEnvironment } from '../../activities/calls/call-context.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { workingSandboxes } from './sandboxes.ts';
-import { bench, callRun, done, request, simpleTool, tempFolder } from './support.ts';
+import { executeCall, bench, callRun, done, request, simpleTool, tempFolder } from './support.ts';
 
 const sandboxes = await workingSandboxes();
 

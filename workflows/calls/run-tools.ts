@@ -23,7 +23,7 @@ const NOT_STARTED = {
   ended: 'Not run: cancelled before it started, because another call of the same reply ended the run.',
 };
 
-const WITHDRAWN = 'Not run: cancelled while it waited for approval.';
+const WITHDRAWN_TEXT = 'Not run: cancelled while it waited for approval.';
 
 const NOT_ANSWERED = 'Nobody answered: cancelled while it waited for an answer.';
 
@@ -113,9 +113,9 @@ async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
 }
 
 function activityOf({ session }: ReplyCalls, shared: SharedInput, { index, safe, mayHaveBegun, givenUp }: Call) {
-  const judged = { ...(safe && { safe: true as const }), ...present({ mayHaveBegun, givenUp }) };
+  const traits = { ...(safe && { safe: true as const }), ...present({ mayHaveBegun, givenUp }) };
   return (more: Pick<RunTool, 'decision' | 'delegated'>) =>
-    session.ports.runTool({ ...shared, step: session.facts.nextStep(), index, ...judged, ...more });
+    session.ports.runTool({ ...shared, step: session.facts.nextStep(), index, ...traits, ...more });
 }
 
 /**
@@ -144,15 +144,15 @@ function resultOf(
 
 function withdrawnResult({ index, inputHash, question }: PendingApproval): CallResult {
   if (question) return notRun({ index }, NOT_ANSWERED);
-  if (questionParts(inputHash).start === 1) return notRun({ index }, WITHDRAWN);
+  if (questionParts(inputHash).start === 1) return notRun({ index }, WITHDRAWN_TEXT);
   return { item: { index, note: NOT_AGAIN, unknown: true }, facts: { error: true } };
 }
 
 /** The call will not begin; an attempt that has died since may have begun it. */
 async function settleNotBegun(reply: ReplyCalls, call: Call, why: string): Promise<CallResult> {
   const { index, mayHaveBegun } = call;
-  const asked = reply.asked.get(index);
-  if (asked) return withdrawnResult(asked);
+  const question = reply.asked.get(index);
+  if (question) return withdrawnResult(question);
   const open = reply.delegated.get(index);
   if (open) {
     const end = await stopDelegation(reply.session, open);
@@ -178,9 +178,9 @@ async function settleCall(
   delegated?: DelegatedEnd,
 ): Promise<CallResult> {
   const { ports, facts } = reply.session;
-  const judged = { ...(safe && { safe: true as const }), ...present({ givenUp, delegated }) };
+  const traits = { ...(safe && { safe: true as const }), ...present({ givenUp, delegated }) };
   const item = reply.itemOf(index);
-  const findOut = () => ports.runTool({ ...shared, ...judged, step: facts.nextStep(), index, stopped: true });
+  const findOut = () => ports.runTool({ ...shared, ...traits, step: facts.nextStep(), index, stopped: true });
   try {
     const result = await CancellationScope.nonCancellable(findOut);
     if ('ask' in result || 'delegate' in result) throw new Error(`call ${index} was stopped, and wants to begin`);

@@ -81,7 +81,7 @@ export class RunningCall {
     return this.session.elicitations.during(
       reply.keyOf(call.index),
       () => this.runActivity(more),
-      (asked, count) => this.ask(makeElicitation({ ...place, now: Date.now() }, asked, count)),
+      (elicitation, count) => this.ask(makeElicitation({ ...place, now: Date.now() }, elicitation, count)),
     );
   }
 

@@ -5,10 +5,10 @@
  * Returns the known name that differs in a letter or two, or only in case; undefined when none
  * does.
  */
-export function nearName(given: string, names: readonly string[]): string | undefined {
+export function nearName(unknownName: string, names: readonly string[]): string | undefined {
   // A longer name was not meant to be one of ours.
-  if (given.length > 64) return undefined;
-  const low = given.toLowerCase();
+  if (unknownName.length > 64) return undefined;
+  const low = unknownName.toLowerCase();
   const most = low.length <= 4 ? 1 : 2;
   const [best] = names
     .map((name) => ({ name, changes: changesBetween(low, name.toLowerCase()) }))
@@ -18,8 +18,8 @@ export function nearName(given: string, names: readonly string[]): string | unde
 }
 
 /** Returns the end of a sentence that has just named the unknown one. */
-export function didYouMean(given: string, names: readonly string[]): string {
-  const near = nearName(given, names);
+export function didYouMean(unknownName: string, names: readonly string[]): string {
+  const near = nearName(unknownName, names);
   return near === undefined ? `use ${names.join(', ')}` : `did you mean ${near}?`;
 }
 

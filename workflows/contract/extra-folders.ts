@@ -15,13 +15,13 @@ const LONGEST_PATH = 4_096;
  * Returns a sentence that says what is wrong with the paths, before anything looks for the folders;
  * undefined when they will do.
  */
-export function extraFoldersProblem(given: unknown): string | undefined {
-  if (given === undefined) return undefined;
-  if (!Array.isArray(given))
+export function extraFoldersProblem(folders: unknown): string | undefined {
+  if (folders === undefined) return undefined;
+  if (!Array.isArray(folders))
     return 'the additional directories are no list: give absolute paths such as ["/data/shared"]';
-  if (given.length > MOST_FOLDERS)
-    return `${given.length} additional directories are given: give at most ${MOST_FOLDERS}`;
-  return given.map(extraFolderProblem).find((problem) => problem !== undefined);
+  if (folders.length > MOST_FOLDERS)
+    return `${folders.length} additional directories are given: give at most ${MOST_FOLDERS}`;
+  return folders.map(extraFolderProblem).find((problem) => problem !== undefined);
 }
 
 function extraFolderProblem(path: unknown): string | undefined {

@@ -32,9 +32,9 @@ export type QuerySource = (typeof querySources)[number];
 export const isQuerySource = (value: unknown): value is QuerySource => querySources.some((known) => known === value);
 
 /** Returns a sentence that says what is wrong with the source, or undefined. */
-export function querySourceProblem(given: unknown): string | undefined {
-  if (given === undefined || isQuerySource(given)) return undefined;
-  return `querySource is ${JSON.stringify(given)?.slice(0, 80)}: give one of ${querySources.join(', ')}`;
+export function querySourceProblem(source: unknown): string | undefined {
+  if (source === undefined || isQuerySource(source)) return undefined;
+  return `querySource is ${JSON.stringify(source)?.slice(0, 80)}: give one of ${querySources.join(', ')}`;
 }
 
 /** `type`: one of the worker's configuration. `root`: the session that a person began. */
@@ -82,14 +82,14 @@ export function tagsProblem(tags: unknown): string | undefined {
   if (tags === undefined) return undefined;
   if (typeof tags !== 'object' || tags === null || Array.isArray(tags))
     return 'the tags are not an object: give names and values such as {"team": "web"}';
-  const given = Object.entries(tags as Readonly<Record<string, unknown>>);
-  if (given.length > MOST_TAGS) return `${given.length} tags are given: give at most ${MOST_TAGS}`;
-  for (const [name, value] of given) {
-    const shown = JSON.stringify(name.slice(0, 60));
+  const entries = Object.entries(tags as Readonly<Record<string, unknown>>);
+  if (entries.length > MOST_TAGS) return `${entries.length} tags are given: give at most ${MOST_TAGS}`;
+  for (const [name, value] of entries) {
+    const quoted = JSON.stringify(name.slice(0, 60));
     if (!/^[A-Za-z0-9][A-Za-z0-9._/-]{0,59}$/.test(name))
-      return `tag ${shown} is no name: use letters, digits, "-", "_", "/" and ".", begin with a letter or digit, at most 60`;
+      return `tag ${quoted} is no name: use letters, digits, "-", "_", "/" and ".", begin with a letter or digit, at most 60`;
     if (typeof value !== 'string' || value === '' || value.length > LONGEST_TAG || /\p{C}/u.test(value))
-      return `tag ${shown} has no value that will do: give 1 to ${LONGEST_TAG} characters on one line`;
+      return `tag ${quoted} has no value that will do: give 1 to ${LONGEST_TAG} characters on one line`;
   }
   const bytes = jsonBytes(tagValues(tags as Tags));
   if (bytes <= LARGEST_TAGS) return undefined;

@@ -48,9 +48,9 @@ export function callingSpan(
  * Returns a sentence that says what is wrong with a `traceparent`, or undefined; an absent one is
  * fine.
  */
-export function traceparentProblem(given: unknown): string | undefined {
-  if (given === undefined || isTraceparent(given)) return undefined;
-  return `traceparent is ${JSON.stringify(given)?.slice(0, 80)}, and no trace context as W3C writes it: give one such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01, or none`;
+export function traceparentProblem(value: unknown): string | undefined {
+  if (value === undefined || isTraceparent(value)) return undefined;
+  return `traceparent is ${JSON.stringify(value)?.slice(0, 80)}, and no trace context as W3C writes it: give one such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01, or none`;
 }
 
 /** Characters of the root's id at the beginning of an agent's: a session's id has at most 100. */

@@ -15,9 +15,9 @@ const LARGEST_TOGETHER = 192 * 1024;
  * undefined. An unknown option is refused: one that is ignored may have been meant as a guard.
  */
 export function optionsProblem(options: Partial<RunOptions>): string | undefined {
-  const given = Object.entries(options);
+  const entries = Object.entries(options);
   const names: readonly string[] = Object.keys(RUN_OPTIONS);
-  const unknown = given.find(([name]) => !names.includes(name))?.[0];
+  const unknown = entries.find(([name]) => !names.includes(name))?.[0];
   if (unknown !== undefined)
     return `there is no option ${JSON.stringify(unknown.slice(0, 60))}: ${didYouMean(unknown, names)}`;
   for (const [name, { problemOf }] of Object.entries(RUN_OPTIONS)) {
@@ -61,7 +61,7 @@ function sameFallbackProblem({ model, fallbackModels = [] }: Partial<RunOptions>
  * where options are checked.
  */
 export function withChanges<Options extends Partial<RunOptions>>(options: Options, changes: OptionChanges): Options {
-  const given = Object.entries(changes).filter(([, value]) => value !== undefined);
-  const all = Object.entries({ ...options, ...Object.fromEntries(given) });
+  const changed = Object.entries(changes).filter(([, value]) => value !== undefined);
+  const all = Object.entries({ ...options, ...Object.fromEntries(changed) });
   return Object.fromEntries(all.filter(([key, value]) => value !== null || key === 'cwd')) as Options;
 }

@@ -79,15 +79,15 @@ export function permissionsProblem(permissions: unknown): string | undefined {
     return 'the permissions are not an object: give lists of rules as allow, deny and ask';
   }
   let rules = 0;
-  for (const [list, given] of Object.entries(permissions)) {
+  for (const [list, listed] of Object.entries(permissions)) {
     if (!LISTS.includes(list)) return `the permissions have no list "${list.slice(0, 40)}": it is allow, deny or ask`;
-    if (given === undefined) continue;
-    if (!Array.isArray(given))
+    if (listed === undefined) continue;
+    if (!Array.isArray(listed))
       return `the permissions' "${list}" is not a list: give rules such as ["bash(git status:*)"]`;
-    rules += given.length;
+    rules += listed.length;
     if (rules > MOST_RULES)
       return `there are more than ${MOST_RULES} permission rules: give fewer, with wider patterns`;
-    const problem = given.map((rule) => ruleProblem(rule, list)).find((found) => found !== undefined);
+    const problem = listed.map((rule) => ruleProblem(rule, list)).find((found) => found !== undefined);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -95,20 +95,20 @@ export function permissionsProblem(permissions: unknown): string | undefined {
 
 function ruleProblem(rule: unknown, list: string): string | undefined {
   if (typeof rule !== 'string') return 'a permission rule is not a text: write it as tool or tool(pattern)';
-  const shown = `permission rule ${JSON.stringify(rule.slice(0, 80))}`;
+  const quoted = `permission rule ${JSON.stringify(rule.slice(0, 80))}`;
   if (rule.length > MOST_CHARACTERS) {
-    return `${shown}… has ${rule.length} characters: give at most ${MOST_CHARACTERS}`;
+    return `${quoted}… has ${rule.length} characters: give at most ${MOST_CHARACTERS}`;
   }
   const parsed = parseRule(rule);
   if (parsed === null) {
-    return `${shown} cannot be read: write tool or tool(pattern), such as bash(git status:*), write(src/**) or mcp__*`;
+    return `${quoted} cannot be read: write tool or tool(pattern), such as bash(git status:*), write(src/**) or mcp__*`;
   }
   const { tool, pattern, fatal } = parsed;
-  if (fatal && list !== 'deny') return `${shown} ends with "!", which ends the run, and does not deny: leave it out`;
+  if (fatal && list !== 'deny') return `${quoted} ends with "!", which ends the run, and does not deny: leave it out`;
   if (pattern === null) return undefined;
-  if (tool.includes('*')) return `${shown} has a pattern for several tools: write a rule for each`;
+  if (tool.includes('*')) return `${quoted} has a pattern for several tools: write a rule for each`;
   const wrong = patternProblem(tool, pattern);
-  return wrong === undefined ? undefined : `${shown} ${wrong}`;
+  return wrong === undefined ? undefined : `${quoted} ${wrong}`;
 }
 
 function patternProblem(tool: string, pattern: string): string | undefined {

@@ -115,8 +115,14 @@ export const MOST_KNOWN = 100;
 const LONGEST_PATH = 4_096;
 
 /** Returns a sentence that says what is wrong with the shape of a rewind, or undefined. */
-export function rewindProblem(asked: unknown): string | undefined {
-  const { from, to, contextTokens = 0, files, known } = (asked ?? {}) as Partial<Record<keyof RewindRequest, unknown>>;
+export function rewindProblem(request: unknown): string | undefined {
+  const {
+    from,
+    to,
+    contextTokens = 0,
+    files,
+    known,
+  } = (request ?? {}) as Partial<Record<keyof RewindRequest, unknown>>;
   if (!isHash(from)) return 'the rewind does not name the head that the session has';
   if (to === undefined && files === undefined) return 'the rewind names neither a head nor folders to go back to';
   if (to !== undefined && to !== null && !isHash(to)) return 'the rewind names no head to go back to';

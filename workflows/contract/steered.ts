@@ -56,14 +56,14 @@ export type SignalOnce = Signature & { readonly signal: 'interrupt' | 'resume' |
  * An update that steers, sealed in one piece: it says which one it is, and counts once by its id.
  * `at`: milliseconds since the epoch.
  */
-export type UpdateOnce<Asked> = Signature & {
+export type UpdateOnce<Request> = Signature & {
   readonly update: string;
   readonly id: string;
   readonly at: number;
-  readonly asked: Asked;
+  readonly asked: Request;
 };
 
-export function isOnce<Asked>(value: Asked | UpdateOnce<Asked>): value is UpdateOnce<Asked> {
+export function isOnce<Request>(value: Request | UpdateOnce<Request>): value is UpdateOnce<Request> {
   const { update, id, at, ...rest } = (value ?? {}) as Partial<UpdateOnce<unknown>>;
   return typeof update === 'string' && typeof id === 'string' && Number.isSafeInteger(at) && 'asked' in rest;
 }
@@ -72,7 +72,8 @@ export function isOnce<Asked>(value: Asked | UpdateOnce<Asked>): value is Update
  * Returns what an update asks for. An update of an earlier release, or to a server without seals,
  * is not wrapped.
  */
-export const unwrapAsked = <Asked>(given: Asked | UpdateOnce<Asked>): Asked => (isOnce(given) ? given.asked : given);
+export const unwrapRequest = <Request>(update: Request | UpdateOnce<Request>): Request =>
+  isOnce(update) ? update.asked : update;
 
 /** An action, before its time and its author are known. */
 export type SteeringAction = Omit<SteeringRecord, 'at' | 'by' | 'earlier'>;
@@ -85,20 +86,20 @@ const LONGEST_CHANGES = 2_000;
  * message. Unknown options are left out, because a signal cannot be refused and a name can be as
  * long as a message.
  */
-export function changesDeed(given: OptionChanges, options: RunOptions): SteeringAction | null {
+export function changesAction(requested: OptionChanges, options: RunOptions): SteeringAction | null {
   const before: Readonly<Record<string, unknown>> = options;
   const isNew = ([name, value]: readonly [string, unknown]): boolean =>
     Object.hasOwn(RUN_OPTIONS, name) && JSON.stringify(value ?? null) !== JSON.stringify(before[name] ?? null);
-  const changes = Object.entries(given).filter(isNew);
-  return changes.length === 0 ? null : optionsDeed(Object.fromEntries(changes));
+  const changes = Object.entries(requested).filter(isNew);
+  return changes.length === 0 ? null : optionsAction(Object.fromEntries(changes));
 }
 
 /** Returns the options that were set, with the values that a transcript may tell. */
-export function optionsDeed(given: OptionChanges): SteeringAction {
+export function optionsAction(requested: OptionChanges): SteeringAction {
   const changes: Record<string, unknown> = {};
   const untold: string[] = [];
   let left = LONGEST_CHANGES;
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(requested)) {
     const size = JSON.stringify(value).length;
     const isTold = name !== 'toolEnv' && size <= left;
     if (isTold) changes[name] = value;

@@ -18,7 +18,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * Settings and credentials of Perdure, its server and its model, which an agent's commands must not
  * have.
  */
-const RESERVED = /^(?:PERDURE|TEMPORAL|ANTHROPIC)_/;
+const RESERVED_NAME = /^(?:PERDURE|TEMPORAL|ANTHROPIC)_/;
 /**
  * Each of these changes which program runs, or what a shell does before a command that was judged
  * by its words.
@@ -33,7 +33,7 @@ const SET_FOR_EACH = /^(?:PWD|LC_ALL|TERM)$/;
 export function toolVariableProblem(name: string): string | undefined {
   if (name.length > LONGEST_NAME || !NAME.test(name))
     return 'is no name for one: give letters, digits and "_", not beginning with a digit';
-  if (RESERVED.test(name))
+  if (RESERVED_NAME.test(name))
     return 'is a setting of Perdure, its server or its model, which tools do not get: leave it out';
   if (CHANGES_COMMANDS.test(name)) return 'would change what a command does before it runs: leave it out';
   return SET_FOR_EACH.test(name) ? 'is set for each command: leave it out' : undefined;
@@ -43,11 +43,11 @@ export function toolVariableProblem(name: string): string | undefined {
  * Returns a sentence, which never holds a value; undefined when the variables will do. They may
  * come from any Temporal client, so that even their types are uncertain.
  */
-export function toolEnvProblem(given: unknown): string | undefined {
-  if (given === undefined) return undefined;
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+export function toolEnvProblem(env: unknown): string | undefined {
+  if (env === undefined) return undefined;
+  if (typeof env !== 'object' || env === null || Array.isArray(env))
     return 'the variables for tools are no object: give names and values, such as { "CI": "1" }';
-  const entries = Object.entries(given as Readonly<Record<string, unknown>>);
+  const entries = Object.entries(env as Readonly<Record<string, unknown>>);
   if (entries.length > MOST_VARIABLES)
     return `${entries.length} variables for tools are given: give at most ${MOST_VARIABLES}`;
   return entries.map(variableProblem).find((problem) => problem !== undefined);

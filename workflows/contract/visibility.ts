@@ -44,7 +44,7 @@ export type AttributeValues = {
 };
 
 /** A server keeps at most 255 characters. */
-const LONGEST = 200;
+const LONGEST_VALUE = 200;
 
 /** `sealed`: payloads are sealed, so only the kind of an error is told. */
 export function attributeValues({ phase, last, facts }: SessionMemo, sealed: boolean): AttributeValues {
@@ -52,8 +52,8 @@ export function attributeValues({ phase, last, facts }: SessionMemo, sealed: boo
   return {
     phase,
     reason: last?.terminal.reason ?? null,
-    model: model?.slice(0, LONGEST) ?? null,
-    ...(agent && { agent: agent.type.slice(0, LONGEST), parent: agent.parent, root: agent.root }),
+    model: model?.slice(0, LONGEST_VALUE) ?? null,
+    ...(agent && { agent: agent.type.slice(0, LONGEST_VALUE), parent: agent.parent, root: agent.root }),
     turns,
     tokens,
     cents,
@@ -71,7 +71,7 @@ function fittingTags(tags: Tags): readonly string[] {
   let bytes = 2;
   return tagValues(tags).filter((tag) => {
     const size = jsonBytes(tag) + 1;
-    const fits = tag.length <= LONGEST && bytes + size <= LARGEST_TAGS;
+    const fits = tag.length <= LONGEST_VALUE && bytes + size <= LARGEST_TAGS;
     if (fits) bytes += size;
     return fits;
   });
@@ -81,7 +81,7 @@ function errorValue(terminal: Terminal, sealed: boolean): string | null {
   if (!isBadEnd(terminal)) return null;
   const status = 'status' in terminal && terminal.status !== undefined ? ` ${terminal.status}` : '';
   const detail = sealed || !('detail' in terminal) ? '' : `: ${terminal.detail.replaceAll(/\s+/g, ' ')}`;
-  return `${terminal.reason}${status}${detail}`.slice(0, LONGEST);
+  return `${terminal.reason}${status}${detail}`.slice(0, LONGEST_VALUE);
 }
 
 /** An end that someone should look at. A stop was on purpose, except for the time limit. */

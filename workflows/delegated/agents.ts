@@ -56,13 +56,13 @@ export class Agents {
   private readonly known: Map<CallKey, WorkingAgent>;
   started: number;
   /** The spending of ended agents of the run under way, until the run counts it. */
-  private spent: readonly AgentSpending[];
+  private spending: readonly AgentSpending[];
   /** The spending of ended agents of earlier runs, until the session counts it. */
   private late: readonly LateSpent[] = [];
-  private gone: RemainingBudget;
-  private goneEarlier: RemainingBudget;
+  private lostGrants: RemainingBudget;
+  private lostEarlier: RemainingBudget;
   /** The ends of agents in the background, newest last. */
-  private ended: readonly AgentNews[];
+  private news: readonly AgentNews[];
   private counted: readonly CallKey[];
   private readonly listener: AgentListener;
   readonly asks: AskList;
@@ -73,31 +73,30 @@ export class Agents {
     carried: AgentsCarry = { working: [], started: 0, spent: [] },
     listener: AgentListener = { onBackgroundEnd: () => {}, onLost: () => {}, onEnd: () => {} },
   ) {
-    const { working, started, spent, gone = {}, goneEarlier = {}, ended = [], counted = [], asks = [] } = carried;
-    this.gone = gone;
-    this.goneEarlier = goneEarlier;
-    this.ended = ended;
-    this.counted = counted;
+    this.lostGrants = carried.gone ?? {};
+    this.lostEarlier = carried.goneEarlier ?? {};
+    this.news = carried.ended ?? [];
+    this.counted = carried.counted ?? [];
     this.listener = listener;
-    this.asks = new AskList(asks);
-    this.known = new Map(working.map((each) => [each.key, each]));
-    this.started = started;
-    this.spent = spent;
+    this.asks = new AskList(carried.asks ?? []);
+    this.known = new Map(carried.working.map((each) => [each.key, each]));
+    this.started = carried.started;
+    this.spending = carried.spent;
   }
 
   /** Absent while there is nothing to carry. */
   get carry(): { readonly agents?: AgentsCarry } {
-    const { started, spent, gone, goneEarlier, ended, counted, asks } = this;
+    const { started, spending, lostGrants, lostEarlier, news, counted, asks } = this;
     const working = [...this.known.values()];
     const more = {
-      ...(hasAny(gone) && { gone }),
-      ...(hasAny(goneEarlier) && { goneEarlier }),
-      ...(ended.length > 0 && { ended }),
+      ...(hasAny(lostGrants) && { gone: lostGrants }),
+      ...(hasAny(lostEarlier) && { goneEarlier: lostEarlier }),
+      ...(news.length > 0 && { ended: news }),
       ...(counted.length > 0 && { counted }),
       ...(asks.carry.length > 0 && { asks: asks.carry }),
     };
-    if (started === 0 && spent.length === 0 && working.length === 0 && Object.keys(more).length === 0) return {};
-    return { agents: { working, started, spent, ...more } };
+    if (started === 0 && spending.length === 0 && working.length === 0 && Object.keys(more).length === 0) return {};
+    return { agents: { working, started, spent: spending, ...more } };
   }
 
   /** The agents that may still report. */
@@ -113,7 +112,7 @@ export class Agents {
   /** Returns the agent in the background with this id, or its end. */
   find(id: string): WorkingAgent | AgentNews | undefined {
     return (
-      this.background.find(({ session }) => agentName(session) === id) ?? this.ended.find(({ agent }) => agent === id)
+      this.background.find(({ session }) => agentName(session) === id) ?? this.news.find(({ agent }) => agent === id)
     );
   }
 
@@ -140,7 +139,7 @@ export class Agents {
    * A person's message begins a prompt: its limits are not shared with agents of earlier prompts.
    */
   beginPrompt(): void {
-    this.goneEarlier = this.gone;
+    this.lostEarlier = this.lostGrants;
     for (const [key, each] of this.known) if (each.state === 'past') this.known.set(key, { ...each, earlier: true });
   }
 
@@ -155,13 +154,16 @@ export class Agents {
 
   /** The budgets that earlier runs granted, and that may still be spent. */
   get reservedBefore(): RemainingBudget {
-    return sumBudgets([this.gone, ...this.grantsOf(({ state }) => state === 'past')]);
+    return sumBudgets([this.lostGrants, ...this.grantsOf(({ state }) => state === 'past')]);
   }
 
   /** The part of `reservedBefore` that runs since the last message of a person granted. */
   get reservedSince(): RemainingBudget {
-    const { usd, tokens } = sumBudgets([this.gone, ...this.grantsOf((each) => each.state === 'past' && !each.earlier)]);
-    const { usd: earlierUsd = 0, tokens: earlierTokens = 0 } = this.goneEarlier;
+    const { usd, tokens } = sumBudgets([
+      this.lostGrants,
+      ...this.grantsOf((each) => each.state === 'past' && !each.earlier),
+    ]);
+    const { usd: earlierUsd = 0, tokens: earlierTokens = 0 } = this.lostEarlier;
     return { usd: usd - earlierUsd, tokens: tokens - earlierTokens };
   }
 
@@ -188,8 +190,8 @@ export class Agents {
   /** Gives up an agent of an earlier run: what it took will never be known. */
   private lose({ key, granted, earlier }: WorkingAgent): void {
     this.known.delete(key);
-    this.gone = sumBudgets([this.gone, granted]);
-    if (earlier) this.goneEarlier = sumBudgets([this.goneEarlier, granted]);
+    this.lostGrants = sumBudgets([this.lostGrants, granted]);
+    if (earlier) this.lostEarlier = sumBudgets([this.lostEarlier, granted]);
   }
 
   /** The calls with these tool names are about to run. */
@@ -207,7 +209,7 @@ export class Agents {
     this.expected = Math.max(0, this.expected - 1);
     const problem = countProblem(this, { does, most, background: work.background === true });
     if (problem !== null) return problem;
-    const left = budgetForAgents(run, this.spent, sumBudgets(this.grantsOf((each) => each.state !== 'past')));
+    const left = budgetForAgents(run, this.spending, sumBudgets(this.grantsOf((each) => each.state !== 'past')));
     const granted = shareOf(left, shares);
     if (isUsedUp(granted) || (run.leftMs !== null && run.leftMs <= 0))
       return 'Not run: nothing is left of the budget of this run that an agent could be given.';
@@ -229,11 +231,11 @@ export class Agents {
     this.tellEnd(each, end);
     if (end.kind === 'agent') {
       const { session, type, title, earlier } = each;
-      const ended = { session, type, title, spend: end.spend };
+      const agentSpending = { session, type, title, spend: end.spend };
       this.known.delete(key);
       this.counted = [...this.counted, key].slice(-MOST_PAST);
-      if (each.state === 'past') this.late = [...this.late, { ...ended, ...(earlier && { earlier }) }];
-      else this.spent = [...this.spent, ended];
+      if (each.state === 'past') this.late = [...this.late, { ...agentSpending, ...(earlier && { earlier }) }];
+      else this.spending = [...this.spending, agentSpending];
     } else if (each.state === 'past') this.lose(each);
     else this.known.set(key, { ...each, state: 'lost' });
   }
@@ -242,7 +244,7 @@ export class Agents {
     if (end.kind !== 'agent') this.listener.onLost(session);
     if (background === undefined || (end.kind !== 'agent' && end.kind !== 'failed')) return;
     const news: AgentNews = { agent: agentName(session), title, end };
-    this.ended = [...this.ended, news].slice(-MOST_ENDED);
+    this.news = [...this.news, news].slice(-MOST_ENDED);
     if (!quiet) this.listener.onBackgroundEnd(key, news);
   }
 
@@ -258,8 +260,8 @@ export class Agents {
 
   /** Returns the spending of the run's agents that have reported since the last time. */
   takeSpent(): { readonly agents?: readonly AgentSpending[] } {
-    const { spent } = this;
-    this.spent = [];
-    return spent.length === 0 ? {} : { agents: spent };
+    const { spending } = this;
+    this.spending = [];
+    return spending.length === 0 ? {} : { agents: spending };
   }
 }

@@ -18,25 +18,25 @@ export function describeBackgroundStart(child: string): DelegatedEnd {
 /**
  * Makes a message of an agent's end: it waits among the messages for the next turn, or opens a run.
  */
-export function newsMessage(key: CallKey, ended: AgentNews): UserMessage {
-  return { id: `agent-end ${key}` as MessageId, body: { kind: 'text', text: '' }, querySource: 'agent', ended };
+export function newsMessage(key: CallKey, news: AgentNews): UserMessage {
+  return { id: `agent-end ${key}` as MessageId, body: { kind: 'text', text: '' }, querySource: 'agent', ended: news };
 }
 
 /**
  * Carries out what a call asks of an agent in the background. Nothing cancels it; it lasts a few
  * seconds at most.
  */
-export function performDeed(agents: Agents, key: CallKey, deed: AgentRequest): Promise<DelegatedEnd> {
-  const found = agents.find(deed.agent);
-  if (!found) return Promise.resolve({ kind: 'failed', detail: unknownAgent(agents, deed.agent) });
-  if ('end' in found) return Promise.resolve(answerAfterEnd(found, deed));
-  switch (deed.kind) {
+export function performRequest(agents: Agents, key: CallKey, request: AgentRequest): Promise<DelegatedEnd> {
+  const found = agents.find(request.agent);
+  if (!found) return Promise.resolve({ kind: 'failed', detail: unknownAgent(agents, request.agent) });
+  if ('end' in found) return Promise.resolve(answerAfterEnd(found, request));
+  switch (request.kind) {
     case 'agent_output':
       return Promise.resolve({ kind: 'told', text: describeWorking(found) });
     case 'agent_send':
-      return CancellationScope.nonCancellable(() => sendMessage(found, key, deed));
+      return CancellationScope.nonCancellable(() => sendMessage(found, key, request));
     case 'agent_stop':
-      return CancellationScope.nonCancellable(() => stopAgent(agents, found, deed.agent));
+      return CancellationScope.nonCancellable(() => stopAgent(agents, found, request.agent));
   }
 }
 
@@ -79,8 +79,8 @@ async function stopAgent(agents: Agents, { key, session }: WorkingAgent, id: str
   agents.setQuiet(key, true);
   await askToStop(session);
   await condition(() => endNow() !== null, STOP_MS);
-  const ended = endNow();
-  if (ended) return ended;
+  const end = endNow();
+  if (end) return end;
   agents.setQuiet(key, false);
   return {
     kind: 'told',

@@ -3,7 +3,7 @@
 import { CancellationScope, condition, isCancellation, startChild, TemporalFailure } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { DelegatedEnd } from '../contract/delegation.ts';
-import { describeBackgroundStart, performDeed } from './background.ts';
+import { describeBackgroundStart, performRequest } from './background.ts';
 import { childSessionId, childOf, type DelegatedTask, type Child } from './children.ts';
 import type { OpenDelegation } from './delegations.ts';
 import type { HostSession } from './host-session.ts';
@@ -23,7 +23,7 @@ export async function beginDelegation(
   const { delegations } = session;
   const { key } = open;
   if ('agent' in delegation) {
-    delegations.settle(key, await performDeed(delegations.agents, key, delegation));
+    delegations.settle(key, await performRequest(delegations.agents, key, delegation));
     return open;
   }
   const child = childOf(session, open, delegation);
@@ -55,7 +55,7 @@ async function startWork(
   { type, args, ...options }: Child,
 ): Promise<void> {
   try {
-    const started = await startChild<(...given: unknown[]) => Promise<unknown>>(type, {
+    const started = await startChild<(...input: unknown[]) => Promise<unknown>>(type, {
       ...options,
       workflowId: child!,
       args: [...args],

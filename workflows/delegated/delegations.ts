@@ -159,8 +159,8 @@ class EarlyReports {
     // The spending of an agent counts although its call does not wait for it.
     if (end.kind !== 'agent' && this.givenUp.includes(key)) return;
     const others = [...this.reports.values()].filter((each) => each.key !== key);
-    const kept = boundReports([...others, report].slice(-MOST_KEPT));
-    this.reports = new Map(kept.map((each) => [each.key, each]));
+    const bounded = boundReports([...others, report].slice(-MOST_KEPT));
+    this.reports = new Map(bounded.map((each) => [each.key, each]));
   }
 
   /** Returns the report of a call that has begun, once. */

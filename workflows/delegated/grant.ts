@@ -49,8 +49,8 @@ export function remainingGrant({ input: { agent }, facts, delegations }: Granted
   const { maxBudgetUsd, maxTokens, timeoutMs } = agent?.grant ?? {};
   const { spend: { usd, usage } = noSpend, ms = 0 } = facts.now.spent ?? {};
   const { usd: reservedUsd = 0, tokens: reservedTokens = 0 } = delegations.agents.reservedBefore;
-  const minus = (granted: number | undefined, taken: number): number | undefined =>
-    granted === undefined ? undefined : Math.max(0, granted - taken);
+  const minus = (granted: number | undefined, used: number): number | undefined =>
+    granted === undefined ? undefined : Math.max(0, granted - used);
   return present({
     maxBudgetUsd: minus(maxBudgetUsd, (usd ?? 0) + reservedUsd),
     maxTokens: minus(maxTokens, totalTokens(usage) + reservedTokens),
@@ -95,11 +95,11 @@ function lowerLimits(rules: Rules, { usd = 0, tokens = 0 }: RemainingBudget): Ru
  * begin each other for ever.
  */
 export function withinPrompt(rules: Rules, { facts, delegations }: GrantedSession): Rules {
-  const { spent = nothingSpent, since = nothingSpent } = facts.now;
+  const { spent: totals = nothingSpent, since = nothingSpent } = facts.now;
   const reserved = delegations.agents.reservedSince;
-  const usd = (spent.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
-  const tokens = totalTokens(spent.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
-  const maxTurns = Math.max(0, rules.maxTurns - spent.turns + since.turns);
+  const usd = (totals.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
+  const tokens = totalTokens(totals.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
+  const maxTurns = Math.max(0, rules.maxTurns - totals.turns + since.turns);
   return { ...lowerLimits(rules, { usd, tokens }), maxTurns };
 }
 
@@ -138,9 +138,9 @@ export function bringPrompt(session: HostSession, limits: LiveLimits, { turn, sp
   const whole = limits.takeWhole();
   if (!whole || !patched('perdure-whole-prompt')) return;
   const { timeoutMs } = limits.snapshot.rules;
-  const taken = { turn: turn - 1, spend, ms: (timeoutMs ?? 0) - (limits.leftMs ?? 0) };
-  limits.change(topUpForPrompt(whole, taken, remainingGrant(session)));
-  session.facts.beginPrompt(taken);
+  const used = { turn: turn - 1, spend, ms: (timeoutMs ?? 0) - (limits.leftMs ?? 0) };
+  limits.change(topUpForPrompt(whole, used, remainingGrant(session)));
+  session.facts.beginPrompt(used);
   session.delegations.agents.beginPrompt();
 }
 

@@ -14,7 +14,7 @@ export type HostSession = {
   readonly input: HostInput;
   readonly facts: {
     readonly now: { readonly options: RunOptions } & SpentSince;
-    beginPrompt(taken: RunTaken): void;
+    beginPrompt(used: RunTaken): void;
   };
   readonly delegations: Delegations;
   readonly approvals: { readonly pending: readonly PendingApproval[] };

@@ -24,11 +24,11 @@ export class Pauses {
   private lastTold: boolean;
   private isLooking = false;
   private isTelling = false;
-  private heard: () => void = () => {};
+  private onChange: () => void = () => {};
 
-  constructor(session: HostSession, { told, agents }: PausesCarry = { told: false, agents: [] }) {
+  constructor(session: HostSession, { told: lastTold, agents }: PausesCarry = { told: false, agents: [] }) {
     this.session = session;
-    this.lastTold = told;
+    this.lastTold = lastTold;
     this.agents = new Set(agents);
   }
 
@@ -64,17 +64,17 @@ export class Pauses {
     if (!this.session.delegations.agents.working.some((each) => each.session === session)) return;
     if (paused) this.agents.add(session);
     else this.agents.delete(session);
-    this.heard();
+    this.onChange();
     this.change();
   }
 
-  /** Calls `heard` whenever agents begin to wait or go on, as long as `run` does. */
-  async during<Result>(heard: () => void, run: () => Promise<Result>): Promise<Result> {
-    this.heard = heard;
+  /** Calls `onChange` whenever agents begin to wait or go on, as long as `run` does. */
+  async during<Result>(onChange: () => void, run: () => Promise<Result>): Promise<Result> {
+    this.onChange = onChange;
     try {
       return await run();
     } finally {
-      this.heard = () => {};
+      this.onChange = () => {};
     }
   }
 

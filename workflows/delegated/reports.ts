@@ -73,10 +73,10 @@ function isReport(value: unknown): value is DelegatedReport {
   const { key, end } = (value ?? {}) as { readonly key?: unknown; readonly end?: { readonly kind?: unknown } };
   if (typeof key !== 'string' || key.length > LONGEST_KEY) return false;
   if (typeof end?.kind !== 'string' || !KINDS.includes(end.kind)) return false;
-  const { cut = '', detail, ended } = end as { readonly [Key in 'cut' | 'detail' | 'ended']?: unknown };
+  const { cut = '', detail, ended: hasEnded } = end as { readonly [Key in 'cut' | 'detail' | 'ended']?: unknown };
   if (end.kind === 'done') return typeof cut === 'string';
   if (end.kind === 'failed') return typeof detail === 'string';
-  if (end.kind === 'stopped') return typeof ended === 'boolean';
+  if (end.kind === 'stopped') return typeof hasEnded === 'boolean';
   return isAgentEnd(end);
 }
 

@@ -88,13 +88,13 @@ export function countProblem(agents: AgentCount, { does, most, background }: Wan
  */
 export function budgetForAgents(
   { state, snapshot: { rules } }: GrantingRun,
-  spent: readonly AgentSpending[],
+  spending: readonly AgentSpending[],
   reserved: Required<RemainingBudget>,
 ): RemainingBudget {
   const { usd, tokens } = budgetLeft(state, rules) ?? {};
-  const taken = spent.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
+  const used = spending.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
   return {
-    ...(usd !== undefined && { usd: usd - (taken.usd ?? 0) - reserved.usd }),
-    ...(tokens !== undefined && { tokens: tokens - totalTokens(taken.usage) - reserved.tokens }),
+    ...(usd !== undefined && { usd: usd - (used.usd ?? 0) - reserved.usd }),
+    ...(tokens !== undefined && { tokens: tokens - totalTokens(used.usage) - reserved.tokens }),
   };
 }

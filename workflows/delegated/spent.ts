@@ -17,11 +17,11 @@ export type LateBill = Pick<LateSpent, 'spend' | 'earlier'>;
  * Adds the spending of late agents to that of the session. An agent of an earlier prompt does not
  * count for the last one.
  */
-export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly LateBill[]): SpentSince {
+export function billLate({ spent: totals = nothingSpent, since }: SpentSince, late: readonly LateBill[]): SpentSince {
   const billed = (to: SpentTotals, by: readonly LateBill[]): SpentTotals => ({
     ...to,
     spend: by.reduce((sum, one) => addSpend(sum, one.spend), to.spend),
   });
   const earlier = late.filter((each) => each.earlier);
-  return { spent: billed(spent, late), ...(since && earlier.length > 0 && { since: billed(since, earlier) }) };
+  return { spent: billed(totals, late), ...(since && earlier.length > 0 && { since: billed(since, earlier) }) };
 }

@@ -90,7 +90,7 @@ function runActivity({ name, taskQueue, args, options }: Extract<DelegatedWork, 
     ...present({ taskQueue }),
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   } as ActivityOptions;
-  return proxyActivities<Record<string, (...given: unknown[]) => Promise<unknown>>>(chosen)[name]!(...args);
+  return proxyActivities<Record<string, (...input: unknown[]) => Promise<unknown>>>(chosen)[name]!(...args);
 }
 
 function runWorkflow({ type, taskQueue, args, options }: Extract<DelegatedWork, { kind: 'workflow' }>) {

@@ -16,8 +16,8 @@ import {
   settlePrepared,
 } from './compactions.ts';
 
-export function absorb(given: RunState, rules: Rules, event: Event, has: HasChange = () => true): RunState {
-  const state = 'result' in event ? settlePrepared(given, event.result, has) : given;
+export function absorb(before: RunState, rules: Rules, event: Event, has: HasChange = () => true): RunState {
+  const state = 'result' in event ? settlePrepared(before, event.result, has) : before;
   switch (event.kind) {
     case 'ready':
     case 'stopped':
@@ -45,7 +45,7 @@ function absorbSideWork(state: RunState, event: ModelEnded | ToolsRan): RunState
 }
 
 function absorbModel(state: RunState, result: ModelResult, has: HasChange): RunState {
-  const spent = {
+  const charged = {
     ...state,
     spend: addSpend(state.spend, result.spend),
     supersedes: null,
@@ -58,11 +58,11 @@ function absorbModel(state: RunState, result: ModelResult, has: HasChange): RunS
     case 'interrupted': {
       const { head, contextTokens, calls } = result;
       const newerTokens = calls.reduce((sum, { outcome }) => sum + (outcome?.tokens ?? 0), 0);
-      return { ...spent, head, pending: tellTextCall(state, result, has), contextTokens, newerTokens };
+      return { ...charged, head, pending: tellTextCall(state, result, has), contextTokens, newerTokens };
     }
     case 'parked':
       return {
-        ...spent,
+        ...charged,
         supersedes: state.supersedes,
         retells: state.retells,
         failures: result.failures,
@@ -76,9 +76,9 @@ function absorbModel(state: RunState, result: ModelResult, has: HasChange): RunS
     case 'fallback':
     case 'hook_stopped':
     case 'failed':
-      return spent;
+      return charged;
     case 'too_long':
-      return result.window === undefined ? spent : { ...spent, window: result.window };
+      return result.window === undefined ? charged : { ...charged, window: result.window };
   }
 }
 

@@ -19,23 +19,23 @@ const CLOSE_TURNS = 2;
 
 export function absorbCompacted(state: RunState, rules: Rules, result: CompactionResult, has: HasChange): RunState {
   const recount = (counted: RunState, tokens?: number): RunState => recountContext(counted, rules, tokens, has);
-  const spent = { ...state, spend: addSpend(state.spend, result.spend), failures: 0 };
+  const charged = { ...state, spend: addSpend(state.spend, result.spend), failures: 0 };
   switch (result.kind) {
     case 'nothing':
-      return spent;
+      return charged;
     case 'parked':
-      return { ...spent, failures: result.failures };
+      return { ...charged, failures: result.failures };
     case 'failed':
-      return noteFailure(spent, rules, result);
+      return noteFailure(charged, rules, result);
     case 'unshrunk':
-      return recount({ ...spent, compaction: { ...state.compaction, shrunkIn: state.iteration } }, result.tokens);
+      return recount({ ...charged, compaction: { ...state.compaction, shrunkIn: state.iteration } }, result.tokens);
     case 'shrunk':
-      return recount(applyShrinking(spent, result), result.tokens);
+      return recount(applyShrinking(charged, result), result.tokens);
     case 'as_is':
-      return recount(leaveAsIs(spent, result), result.tokens);
+      return recount(leaveAsIs(charged, result), result.tokens);
     case 'compacted':
       return {
-        ...withBoundary(spent, rules),
+        ...withBoundary(charged, rules),
         head: result.head,
         pending: [],
         contextTokens: result.after,
@@ -79,8 +79,8 @@ export function notePreparation(state: RunState, rules: Rules, { begins, keeps }
 export function absorbPrepared(state: RunState, { prepared }: TakenPreparation): RunState {
   if (!prepared) return state;
   const { iteration, result } = prepared;
-  const spent = { ...state, spend: addSpend(state.spend, result.spend) };
-  const noted = noteFailedHooks(spent, result.hooks ?? []);
+  const charged = { ...state, spend: addSpend(state.spend, result.spend) };
+  const noted = noteFailedHooks(charged, result.hooks ?? []);
   if (state.preparing?.iteration !== iteration) return noted;
   return { ...noted, preparing: preparationOf(iteration, result) };
 }
@@ -102,9 +102,9 @@ function preparationOf(iteration: number, result: PreparedCompaction): Preparing
  * goes on, with less in view.
  */
 export function takePrepared(state: RunState, rules: Rules): RunState {
-  const made = state.preparing?.made;
-  if (!made) return state;
-  const { boundary, saved } = made;
+  const preparation = state.preparing?.made;
+  if (!preparation) return state;
+  const { boundary, saved } = preparation;
   const { staged, compaction, taskRemaining, contextTokens } = state;
   const pending = [...state.pending, { kind: 'prepared_boundary', boundary } as const];
   return {
@@ -138,14 +138,14 @@ export function noteFailedHooks(state: RunState, hooks: readonly FailedHook[]): 
 
 function noteFailure(state: RunState, rules: Rules, result: Extract<CompactionResult, { kind: 'failed' }>): RunState {
   const { head, freed = 0, detail } = result;
-  const kept = head === undefined ? state : applyShrinking(state, { head, freed });
+  const shrunk = head === undefined ? state : applyShrinking(state, { head, freed });
   const failures = state.compaction.failures + 1;
-  const spent = failures >= rules.compaction.maxFailures;
+  const exhausted = failures >= rules.compaction.maxFailures;
   const { iteration } = state;
   return {
-    ...kept,
-    compaction: { ...kept.compaction, failures, triedIn: iteration, shrunkIn: iteration },
-    pending: [...kept.pending, { kind: 'notice', notice: { kind: 'compaction_failed', detail, spent } }],
+    ...shrunk,
+    compaction: { ...shrunk.compaction, failures, triedIn: iteration, shrunkIn: iteration },
+    pending: [...shrunk.pending, { kind: 'notice', notice: { kind: 'compaction_failed', detail, spent: exhausted } }],
   };
 }
 
@@ -154,10 +154,10 @@ function noteFailure(state: RunState, rules: Rules, result: Extract<CompactionRe
  * count as a failure.
  */
 function leaveAsIs(state: RunState, { head, freed = 0 }: Extract<CompactionResult, { kind: 'as_is' }>): RunState {
-  const kept = head === undefined ? state : applyShrinking(state, { head, freed });
+  const shrunk = head === undefined ? state : applyShrinking(state, { head, freed });
   const { iteration } = state;
-  const compaction = { ...kept.compaction, failures: 0, triedIn: iteration, shrunkIn: iteration };
-  return { ...kept, compaction };
+  const compaction = { ...shrunk.compaction, failures: 0, triedIn: iteration, shrunkIn: iteration };
+  return { ...shrunk, compaction };
 }
 
 /**
@@ -203,8 +203,8 @@ function remainingTaskBudget(state: RunState, { taskBudget }: Rules): number | n
 }
 
 export function absorbCollapsed(state: RunState, rules: Rules, result: CollapseResult): RunState {
-  const spent = { ...state, spend: addSpend(state.spend, result.spend) };
-  const after = stageCollapses(spent, result);
+  const charged = { ...state, spend: addSpend(state.spend, result.spend) };
+  const after = stageCollapses(charged, result);
   return { ...after, compaction: { ...after.compaction, stagedAt: tokensWithoutStaged(after, rules.fixedTokens) } };
 }
 

@@ -20,8 +20,8 @@ export function recoverCutReply(
   { result, step, summary }: ModelEnded & { readonly result: Cut },
   has: HasChange,
 ): Move {
-  const gone = endIfBudgetSpent(state, rules);
-  if (gone) return endOnCutReply(gone, result, summary);
+  const end = endIfBudgetSpent(state, rules);
+  if (end) return endOnCutReply(end, result, summary);
   const append = summaryAppend(summary);
   const cap = findRaisedCap(state, rules, result, has);
   if (cap !== null) {
@@ -77,8 +77,8 @@ function lowerCapToRoom(state: RunState, rules: Rules, window: number | undefine
   if (window === undefined || modelLimits(state, rules).leastOutputCap === undefined) return null;
   const room = window - tokensInUse(state, rules.fixedTokens);
   const maxOutput = Math.floor(room / 2);
-  const asked = outputCapOf({ ...state, window: null }, rules);
-  return room >= LEAST_ROOM && asked > maxOutput ? { do: 'lower_cap', maxOutput } : null;
+  const cap = outputCapOf({ ...state, window: null }, rules);
+  return room >= LEAST_ROOM && cap > maxOutput ? { do: 'lower_cap', maxOutput } : null;
 }
 
 function isRefusal(status: number | undefined): boolean {

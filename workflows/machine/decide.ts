@@ -36,8 +36,8 @@ export function decide(state: RunState, rules: Rules, event: Event, has: HasChan
   }
 }
 
-function afterModel(state: RunState, rules: Rules, ended: ModelEnded, has: HasChange): Move {
-  const { result, stop } = ended;
+function afterModel(state: RunState, rules: Rules, event: ModelEnded, has: HasChange): Move {
+  const { result, stop } = event;
   const lower = stop || endIfBudgetSpent(state, rules) ? null : recoverRefusedCap(state, rules, result);
   if (lower) return lower;
   switch (result.kind) {
@@ -46,8 +46,8 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded, has: HasCh
     case 'cut_off':
       // A stop that came too late for the stream still stops the run, and the reply is kept.
       return stop
-        ? endOnCutReply(endStopped(stop, rules, []), result, ended.summary)
-        : recoverCutReply(state, rules, { ...ended, result }, has);
+        ? endOnCutReply(endStopped(stop, rules, []), result, event.summary)
+        : recoverCutReply(state, rules, { ...event, result }, has);
     case 'interrupted':
       return endStopped(stop ?? 'interrupt', rules, notRunOutcomes(result.calls, NOT_RUN_INTERRUPTED));
     case 'nothing':
@@ -67,8 +67,8 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded, has: HasCh
     case 'failed': {
       const { detail, status } = result;
       if (stop) return endStopped(stop, rules, [errorNotice(detail)]);
-      const gone = endIfBudgetSpent(state, rules);
-      if (gone) return { ...gone, append: [errorNotice(detail)] };
+      const end = endIfBudgetSpent(state, rules);
+      if (end) return { ...end, append: [errorNotice(detail)] };
       return showError({ reason: 'model_error', detail, ...present({ status }) });
     }
   }
@@ -79,8 +79,8 @@ type Reply = Extract<ModelResult, { kind: 'message' }>;
 /** Complete tool_use blocks decide, not stop_reason (L15). */
 function afterReply(state: RunState, rules: Rules, reply: Reply, has: HasChange): Move {
   if (reply.calls.length === 0) return afterFinalReply(state, rules, reply, has);
-  const gone = endIfBudgetSpent(state, rules);
-  if (gone) return { ...gone, append: notRunOutcomes(reply.calls, NOT_RUN_SPENT) };
+  const end = endIfBudgetSpent(state, rules);
+  if (end) return { ...end, append: notRunOutcomes(reply.calls, NOT_RUN_SPENT) };
   return { do: 'run_tools', calls: reply.calls, cut: reply.cut === true };
 }
 
@@ -204,11 +204,11 @@ function afterStopHooks(state: RunState, rules: Rules, { verdict }: StopHooksRan
  */
 function continueOrComplete({ spend, tokenBudget }: RunState, { tokenBudget: budget }: Rules): Move {
   const completed = { do: 'end', terminal: { reason: 'completed' }, append: [] } as const;
-  const spent = spend.usage.output;
-  if (budget === null || spent >= ENOUGH_OF_BUDGET * budget) return completed;
-  const delta = spent - tokenBudget.lastTotal;
+  const used = spend.usage.output;
+  if (budget === null || used >= ENOUGH_OF_BUDGET * budget) return completed;
+  const delta = used - tokenBudget.lastTotal;
   const idle = delta < SMALL_DELTA && tokenBudget.lastDelta < SMALL_DELTA;
   if (tokenBudget.continuations >= SMALL_DELTAS_AFTER && idle) return completed;
-  const append = [{ kind: 'notice', notice: { kind: 'token_budget', spent, budget } }] as const;
+  const append = [{ kind: 'notice', notice: { kind: 'token_budget', spent: used, budget } }] as const;
   return { do: 'go_round', transition: { reason: 'token_budget_continuation', append } };
 }

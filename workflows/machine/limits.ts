@@ -20,9 +20,9 @@ export function endIfBudgetSpent(state: RunState, rules: Rules): End | null {
   return limit && endAtLimit(state, rules, limit);
 }
 
-/** Returns the limit that is used up once `kept` is kept back, or null. */
-export function findSpentBudget(state: RunState, rules: Rules, kept: Spend = noSpend): 'cost' | 'tokens' | null {
-  return spentLimit(budgetLeft(state, rules) ?? {}, kept);
+/** Returns the limit that is used up once `reserve` is kept back, or null. */
+export function findSpentBudget(state: RunState, rules: Rules, reserve: Spend = noSpend): 'cost' | 'tokens' | null {
+  return spentLimit(budgetLeft(state, rules) ?? {}, reserve);
 }
 
 export function endIfTurnsSpent(state: RunState, rules: Rules): End | null {
@@ -34,15 +34,19 @@ export function endAtLimit({ spend, turn }: RunState, rules: Rules, limit: RunLi
   switch (limit) {
     case 'cost': {
       const limitUsd = roundUsd((rules.maxBudgetUsd ?? 0) + (reserved.usd ?? 0));
-      const held = reserved.usd ? { reservedUsd: roundUsd(reserved.usd) } : {};
+      const reservation = reserved.usd ? { reservedUsd: roundUsd(reserved.usd) } : {};
       const spentUsd = spend.usd ?? 0;
-      return { do: 'end', terminal: { reason: 'budget_exceeded', limitUsd, spentUsd, ...held }, append: [] };
+      return { do: 'end', terminal: { reason: 'budget_exceeded', limitUsd, spentUsd, ...reservation }, append: [] };
     }
     case 'tokens': {
       const limitTokens = (rules.maxTokens ?? 0) + (reserved.tokens ?? 0);
-      const held = reserved.tokens ? { reservedTokens: reserved.tokens } : {};
+      const reservation = reserved.tokens ? { reservedTokens: reserved.tokens } : {};
       const spentTokens = totalTokens(spend.usage);
-      return { do: 'end', terminal: { reason: 'budget_exceeded', limitTokens, spentTokens, ...held }, append: [] };
+      return {
+        do: 'end',
+        terminal: { reason: 'budget_exceeded', limitTokens, spentTokens, ...reservation },
+        append: [],
+      };
     }
     case 'time':
       return { do: 'end', terminal: { reason: 'timeout', limitMs: rules.timeoutMs ?? 0 }, append: [] };

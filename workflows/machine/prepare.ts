@@ -16,8 +16,8 @@ const STAGE_AGAIN = 0.05;
 const NO_SUMMARY = -1;
 
 export function prepare(state: RunState, rules: Rules): Move {
-  const gone = endIfBudgetSpent(state, rules);
-  if (gone) return gone;
+  const end = endIfBudgetSpent(state, rules);
+  if (end) return end;
   if (state.demand) return { do: 'compact', trigger: 'manual', because: null };
   // The thinking in a prepared compaction holds only for a conversation that goes on with it at
   // once.

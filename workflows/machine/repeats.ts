@@ -7,7 +7,7 @@ import type { Move, ToolsRan } from './events.ts';
 import type { HasChange, Repeats, RunState } from './state.ts';
 
 /** So many different calls are remembered: a loop may take turns between a few. */
-const REMEMBERED = 8;
+const REMEMBERED_RESULTS = 8;
 const TELL_MODEL_AT = 5;
 const TELL_PEOPLE_AT = 10;
 const MOST_NAMES = 5;
@@ -17,14 +17,14 @@ const MOST_NAMES = 5;
  * somebody) is something new.
  */
 export function countRepeats(before: Repeats | null, { calls, results }: ToolsRan): Repeats | null {
-  const made = calls.map(({ signature }, at) => {
+  const pairs = calls.map(({ signature }, at) => {
     const result = results[at]?.facts.result;
     return result === undefined ? null : `${signature} ${result}`;
   });
-  const known = made.filter((each) => each !== null);
-  if (known.length === 0 || known.length < made.length) return null;
+  const known = pairs.filter((each) => each !== null);
+  if (known.length === 0 || known.length < pairs.length) return null;
   if (before && known.every((each) => before.results.includes(each))) return { ...before, times: before.times + 1 };
-  return { results: [...new Set([...(before?.results ?? []), ...known])].slice(-REMEMBERED), times: 1 };
+  return { results: [...new Set([...(before?.results ?? []), ...known])].slice(-REMEMBERED_RESULTS), times: 1 };
 }
 
 /** Returns the end of a run whose replies have brought nothing new for too long, or null. */
@@ -40,8 +40,8 @@ export function tellRepeats(state: RunState, rules: Rules, event: ToolsRan, has:
   const times = timesOf(state, event);
   const isDue = times === TELL_MODEL_AT || times === TELL_PEOPLE_AT;
   if (!isDue || rules.maxSameResults === undefined || !has('perdure-same-results')) return [];
-  const said = { kind: 'same_results', calls: namesOf(event), times } as const;
-  return [{ kind: 'notice', notice: times === TELL_PEOPLE_AT ? { ...said, forPeople: true } : said }];
+  const notice = { kind: 'same_results', calls: namesOf(event), times } as const;
+  return [{ kind: 'notice', notice: times === TELL_PEOPLE_AT ? { ...notice, forPeople: true } : notice }];
 }
 
 /** A message that waits is something new. */

@@ -20,7 +20,13 @@ export function apply(state: RunState, transition: Transition, has: HasChange = 
 }
 
 /** The recovery count, the flags of what happens once, and the raised cap. */
-const CLEARED = { recoveries: 0, drained: false, compacted: false, textCallRetried: false, capOverride: null } as const;
+const RESETS = {
+  recoveries: 0,
+  drained: false,
+  compacted: false,
+  textCallRetried: false,
+  capOverride: null,
+} as const;
 
 function applyChange(state: RunState, transition: Transition, has: HasChange): RunState {
   switch (transition.reason) {
@@ -28,8 +34,8 @@ function applyChange(state: RunState, transition: Transition, has: HasChange): R
       const { append = [], messages, snips, summarize } = transition;
       const pending = [...state.pending, ...append, ...snipAppend(snips), ...messages.map(userAppend)];
       const pendingSummary = (summarize ? summaryToMake(state) : null) ?? state.pendingSummary;
-      const heard = messages.length > 0 ? { repeats: null } : {};
-      return { ...state, ...CLEARED, ...heard, turn: state.turn + 1, pending, pendingSummary };
+      const reset = messages.length > 0 ? { repeats: null } : {};
+      return { ...state, ...RESETS, ...reset, turn: state.turn + 1, pending, pendingSummary };
     }
     case 'max_output_tokens_escalate':
       return {
@@ -121,7 +127,7 @@ export function snipAppend(entries: readonly number[]): readonly Append[] {
 }
 
 export function userAppend(message: UserMessage): Append {
-  const { id, body, by, querySource, ended } = message;
-  if (ended) return { kind: 'agent_ended', ended };
+  const { id, body, by, querySource, ended: news } = message;
+  if (news) return { kind: 'agent_ended', ended: news };
   return { kind: 'user', id, body, ...present({ by }), ...(querySource && { querySource }) };
 }

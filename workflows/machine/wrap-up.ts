@@ -81,12 +81,12 @@ function timeKeptBack({ timeoutMs }: Rules): number {
  */
 export function beginWrapUp(state: RunState, rules: Rules, limit: RunLimit): RunState {
   const { append } = endAtLimit(state, rules, limit);
-  const asked: readonly Append[] = [...append, { kind: 'notice', notice: { kind: 'wrap_up', limit } }];
+  const added: readonly Append[] = [...append, { kind: 'notice', notice: { kind: 'wrap_up', limit } }];
   return {
     ...state,
     wrapUp: limit,
     capOverride: null,
-    pending: [...state.pending.filter((each) => !isNotice(each, 'continue')), ...asked],
+    pending: [...state.pending.filter((each) => !isNotice(each, 'continue')), ...added],
   };
 }
 

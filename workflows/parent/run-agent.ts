@@ -96,12 +96,12 @@ export async function runAgent(call: AgentCall): Promise<RunReport> {
 /** Starts an agent and returns a handle on it. Throws as `runAgent` does. */
 export async function startAgent({
   prompt,
-  options: given = {},
+  options: requested = {},
   taskQueue = ownWorker === null ? TASK_QUEUE : workflowInfo().taskQueue,
   session,
   traceparent,
 }: AgentCall): Promise<RunningAgent> {
-  const options = { ...(ownWorker?.cwd !== undefined && { cwd: ownWorker.cwd }), ...given } as RunOptions;
+  const options = { ...(ownWorker?.cwd !== undefined && { cwd: ownWorker.cwd }), ...requested } as RunOptions;
   const problem =
     textProblem(prompt) ?? cwdProblem(options) ?? optionsProblem(options) ?? traceparentProblem(traceparent);
   if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'BadAgentCall');
@@ -110,7 +110,7 @@ export async function startAgent({
   const querySource = 'sdk' as const;
   const first = { ...(await messageOf(prompt, taskQueue)), querySource, ...(traceparent && { traceparent }) };
   const input: SessionInput = { options, title, visibility: false, first, until: 'run' };
-  const child = await startChild<(given: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
+  const child = await startChild<(argument: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
     workflowId: id,
     taskQueue,
     args: [input],

@@ -38,20 +38,20 @@ const STARTED = 'perdureStarted';
  * UnreadableSchedule.
  */
 export async function scheduledPrompt(argument: ScheduledInput): Promise<FiringResult> {
-  const given = parseArgument(argument);
-  await refuseForeign(given);
+  const input = parseArgument(argument);
+  await refuseForeign(input);
   // Each firing has one message id, however often its task is tried (L61).
   const id = workflowInfo().workflowId as MessageId;
-  const message: UserMessage = { id, body: given.body, by: `schedule ${given.schedule}`, querySource: 'schedule' };
-  if (given.kind === 'open') return openSession(given, message);
-  const { session, options } = given;
+  const message: UserMessage = { id, body: input.body, by: `schedule ${input.schedule}`, querySource: 'schedule' };
+  if (input.kind === 'open') return openSession(input, message);
+  const { session, options } = input;
   try {
     await getExternalWorkflowHandle(session).signal(SIGNALS.message, { ...message, ...(options && { options }) });
   } catch (error) {
     if (!(error instanceof TemporalFailure) || isCancellation(error)) throw error;
     if (!isNotFound(error))
       throw ApplicationFailure.nonRetryable(`session ${session} took no prompt: ${error.message}`, 'NotSent');
-    const remedy = `delete schedule ${given.schedule}, or make it anew for another session`;
+    const remedy = `delete schedule ${input.schedule}, or make it anew for another session`;
     throw ApplicationFailure.nonRetryable(
       `session ${session} is closed and takes no more prompts: ${remedy}`,
       'Closed',
@@ -82,9 +82,9 @@ async function startSession(
   session: string,
   input: SessionInput,
   memo: Readonly<Record<string, unknown>>,
-): Promise<ChildWorkflowHandle<(given: SessionInput) => Promise<RunReport>>> {
+): Promise<ChildWorkflowHandle<(argument: SessionInput) => Promise<RunReport>>> {
   try {
-    return await startChild<(given: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
+    return await startChild<(argument: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
       workflowId: session,
       args: [input],
       memo: { ...memo, [STARTED]: Date.now(), [MEMO_KEY]: firstMemo(input) },

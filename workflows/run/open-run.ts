@@ -26,7 +26,7 @@ export async function openAndRun(session: Session): Promise<void> {
   const { head, runs, context } = facts.now;
   const startedAt = Date.now();
   session.beginRun({ state: initialState(head, []), ...notWaiting });
-  const isOpenedByEnds = messages.every(({ ended }) => ended);
+  const isOpenedByEnds = messages.every(({ ended: news }) => news);
   session.delegations.agents.beginRun(!isOpenedByEnds);
   if (interrupted) session.stop('interrupt');
   session.enterPhase('running');
@@ -37,8 +37,8 @@ export async function openAndRun(session: Session): Promise<void> {
   const { snips } = facts.now;
   facts.dropSnips(snips);
   const loss = [...facts.takeLoss(), ...budgetSpentNotices(facts.now.last)];
-  const said = messages.filter(({ compact }) => compact === undefined);
-  const users = [...session.steered.take(), ...snipAppend(snips), ...said.map(userAppend)];
+  const prompts = messages.filter(({ compact }) => compact === undefined);
+  const users = [...session.steered.take(), ...snipAppend(snips), ...prompts.map(userAppend)];
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
     const end = endWithoutOpening(opened);
@@ -81,7 +81,7 @@ function endWithoutOpening(
  * ends the opening itself: the transcript says what each run was opened with.
  */
 async function openWithPlace(session: Session, place: WorkspacePlace | null): Promise<RunOpened | OpeningFailure> {
-  const { chain, runs, options, begun, refused, traceparent, querySource, host = null } = session.facts.now;
+  const { chain, runs, options, begun: hasBegun, refused, traceparent, querySource, host = null } = session.facts.now;
   const detail = refused ?? optionsSizeProblem(options);
   if (detail !== undefined) return { kind: 'refused', detail };
   const onHost = place !== null && host !== null;
@@ -94,7 +94,9 @@ async function openWithPlace(session: Session, place: WorkspacePlace | null): Pr
   const input = (): OpenRun => ({ chain, run: runs, step: session.facts.nextStep(), options, ...known });
   try {
     const opened =
-      begun && !onHost ? null : await openStoppable(session, { ...input(), ...(!begun && { begins: true as const }) });
+      hasBegun && !onHost
+        ? null
+        : await openStoppable(session, { ...input(), ...(!hasBegun && { begins: true as const }) });
     // Waiting for a host that is away would not end.
     if (opened === null && onHost && session.stopCause) return { kind: 'stopped', by: session.stopCause };
     return opened ?? (await CancellationScope.nonCancellable(() => session.ports.openRun(input())));

@@ -73,8 +73,8 @@ function callModel(context: RunContext, state: RunState): Promise<Event> {
   const toEvent = (answer: ModelCallAnswer): Event => {
     const { sideWork, delegations } = session;
     session.openModelCall = null;
-    const taken = { ...sideWork.takeSummary(), ...sideWork.takePreparation(), ...delegations.agents.takeSpent() };
-    return { kind: 'model', result: modelResultOf(answer), step: input.step, stop: session.stopCause, ...taken };
+    const sideResults = { ...sideWork.takeSummary(), ...sideWork.takePreparation(), ...delegations.agents.takeSpent() };
+    return { kind: 'model', result: modelResultOf(answer), step: input.step, stop: session.stopCause, ...sideResults };
   };
   const substitutes: Substitutes<ModelCallAnswer> = {
     stopped: () => findStoredReply(session, input),

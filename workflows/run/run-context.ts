@@ -12,5 +12,5 @@ export type RunContext = {
   readonly snapshot: RunSnapshot;
   readonly clock: RunClock;
   /** Returns the run as a handover carries it. */
-  carryRun(state: RunState, held: RunWait): RunCarry;
+  carryRun(state: RunState, wait: RunWait): RunCarry;
 };

@@ -92,11 +92,11 @@ class CurrentRun implements RunContext {
     return isHandoverDue(session) ? handOverIfDue(session, () => this.carryRun(state, notWaiting)) : null;
   }
 
-  carryRun(state: RunState, held: RunWait): RunCarry {
+  carryRun(state: RunState, wait: RunWait): RunCarry {
     const { iterationAt, messages, startedAt } = this;
     const { snapshot } = this.limits;
     const { deadline, leftMs } = this.clock;
-    return { iterationAt, snapshot, state: this.settle(state), messages, startedAt, deadline, leftMs, ...held };
+    return { iterationAt, snapshot, state: this.settle(state), messages, startedAt, deadline, leftMs, ...wait };
   }
 
   async finish(end: LoopEnd): Promise<void> {
@@ -114,10 +114,10 @@ class CurrentRun implements RunContext {
 
   /** Gives up the side work that still goes on, and counts what it has taken. */
   private settle(state: RunState): RunState {
-    const { sideWork: beside, delegations } = this.session;
-    const left = beside.endSummaries(this.limits.snapshot.rules.summarySpend);
+    const { sideWork, delegations } = this.session;
+    const left = sideWork.endSummaries(this.limits.snapshot.rules.summarySpend);
     const billed = { ...state, spend: addSpend(state.spend, left) };
-    return absorbAgents(absorbPrepared(billed, beside.endPreparation()), delegations.agents.takeSpent());
+    return absorbAgents(absorbPrepared(billed, sideWork.endPreparation()), delegations.agents.takeSpent());
   }
 
   private seeIteration(iteration: number, reason: TransitionReason | TerminalReason): void {
@@ -174,15 +174,20 @@ export async function finishRun(
   const { runs } = session.facts.now;
   const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };
   const { spend, agents } = state;
-  const ended: RunEnded = { ...summary, spend, ...(agents && { agents }), durationMs: at - startedAt, at };
-  const all: readonly Append[] = [...state.pending, ...session.steered.take(), ...append, { kind: 'run_ended', ended }];
+  const end: RunEnded = { ...summary, spend, ...(agents && { agents }), durationMs: at - startedAt, at };
+  const all: readonly Append[] = [
+    ...state.pending,
+    ...session.steered.take(),
+    ...append,
+    { kind: 'run_ended', ended: end },
+  ];
   const head = await commitEntries(session, state.head, all);
   const last: RunSummary = { ...summary, head };
   const model = session.run?.models?.[state.modelPosition];
-  const spent = { turns: state.turn, spend, ms, ...present({ model }) };
+  const total = { turns: state.turn, spend, ms, ...present({ model }) };
   const about = { ...describePlace(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend };
   reportSeen({ ...about, kind: 'run_ended', reason: terminal.reason, bad: isBadEnd(terminal), model: model ?? null });
-  session.alerts.alertFailedRun(ended, config);
-  session.facts.endRun({ head, last, spent, context: contextAfterRun(state, patched) });
+  session.alerts.alertFailedRun(end, config);
+  session.facts.endRun({ head, last, spent: total, context: contextAfterRun(state, patched) });
   session.endRun();
 }

@@ -143,10 +143,10 @@ export class SideWork {
    * being made.
    */
   endPreparation(): TakenPreparation {
-    const taken = this.takePreparation();
+    const finished = this.takePreparation();
     this.preparation?.scope.cancel();
     this.preparation = null;
-    return taken;
+    return finished;
   }
 
   /**

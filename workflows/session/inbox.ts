@@ -103,9 +103,9 @@ export class Inbox {
   }
 
   /** Removes messages that a run has taken. */
-  remove(taken: readonly UserMessage[]): void {
-    const gone = new Set(taken);
-    this.queue = this.queue.filter(({ message }) => !gone.has(message));
+  remove(messages: readonly UserMessage[]): void {
+    const removed = new Set(messages);
+    this.queue = this.queue.filter(({ message }) => !removed.has(message));
     this.size = sizeOf(this.queue);
   }
 
@@ -143,13 +143,13 @@ function sizeOf(queue: readonly WaitingMessage[]): number {
  */
 export function messageProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'a message is an object with `id` and `body`';
-  const { body, options = {}, compact, ended } = value as Partial<Record<keyof UserMessage, unknown>>;
+  const { body, options = {}, compact, ended: news } = value as Partial<Record<keyof UserMessage, unknown>>;
   if (!hasId(value)) return `\`id\` is no text of 1 to ${LONGEST_ID} characters`;
   if (!isBody(body)) return '`body` is not { "kind": "text", "text": … }, nor a text of the store';
   if (typeof options !== 'object' || options === null) return '`options` is no object';
   if (compact !== undefined && !isCompactionAsked(compact))
     return `\`compact\` is not {} or {"instructions": "…"} of at most ${LONGEST_INSTRUCTIONS} characters`;
-  return ended === undefined ? undefined : '`ended` is for the session itself to say';
+  return news === undefined ? undefined : '`ended` is for the session itself to say';
 }
 
 export function isMessage(value: unknown): value is UserMessage {
@@ -245,4 +245,4 @@ export const listMessages = (messages: readonly MessageId[]): readonly MessageId
 
 /** Returns the ids of the messages that people sent. */
 export const idsFromPeople = (messages: readonly UserMessage[]): readonly MessageId[] =>
-  messages.filter(({ ended }) => !ended).map(({ id }) => id);
+  messages.filter(({ ended: news }) => !news).map(({ id }) => id);

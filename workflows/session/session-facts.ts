@@ -28,19 +28,19 @@ type LiveRun = {
 };
 
 function countFacts(
-  { spent = nothingSpent, options, querySource }: Pick<ShownFacts, 'spent' | 'options' | 'querySource'>,
+  { spent: totals = nothingSpent, options, querySource }: Pick<ShownFacts, 'spent' | 'options' | 'querySource'>,
   { run, pending, agent }: Pick<SessionNow, 'run' | 'pending' | 'agent'>,
 ): SessionFacts {
-  const model = run?.models?.[run.state.modelPosition] ?? spent.model ?? options.model;
-  const { usage, usd } = run ? addSpend(spent.spend, run.state.spend) : spent.spend;
-  const asked = pending.flatMap(({ askedAt }) => (askedAt === undefined ? [] : [askedAt]));
+  const model = run?.models?.[run.state.modelPosition] ?? totals.model ?? options.model;
+  const { usage, usd } = run ? addSpend(totals.spend, run.state.spend) : totals.spend;
+  const askedTimes = pending.flatMap(({ askedAt }) => (askedAt === undefined ? [] : [askedAt]));
   return {
     ...present({ model }),
-    turns: spent.turns + (run && run.models ? run.state.turn : 0),
+    turns: totals.turns + (run && run.models ? run.state.turn : 0),
     tokens: totalTokens(usage),
     // Whole thousandths: a rounding error is not worth an event.
     cents: usd === null ? null : Math.round(usd * 100_000) / 1_000,
-    ...(asked.length > 0 && { waitingSince: Math.min(...asked) }),
+    ...(askedTimes.length > 0 && { waitingSince: Math.min(...askedTimes) }),
     ...present({ tags: options.tags }),
     ...(agent && { agent: agentFacts(agent) }),
     ...(querySource && { querySource }),

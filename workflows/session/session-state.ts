@@ -198,12 +198,12 @@ export class Facts {
 
   /** Counts a run that is to open with these messages and the options they bring. */
   beginRun(messages: readonly UserMessage[]): void {
-    const { runs, options, spent } = this.carried;
-    const isAsked = spent !== undefined && messages.some(({ ended }) => ended === undefined);
+    const { runs, options, spent: totals } = this.carried;
+    const isAsked = totals !== undefined && messages.some(({ ended: news }) => news === undefined);
     const traceparent = messages.find((message) => message.traceparent)?.traceparent;
     const querySource = messages.find((message) => message.querySource)?.querySource;
-    const begun = { runs: runs + 1, options: withOptions(options, messages), traceparent, querySource };
-    this.set({ ...begun, ...(isAsked && { since: spent }) });
+    const opening = { runs: runs + 1, options: withOptions(options, messages), traceparent, querySource };
+    this.set({ ...opening, ...(isAsked && { since: totals }) });
   }
 
   /** The hooks of the session's start have been asked, and are not asked again. */
@@ -230,10 +230,14 @@ export class Facts {
   }
 
   endRun({ spent: run, ...answered }: AnsweredRun): void {
-    const { spent = nothingSpent } = this.carried;
-    const model = run.model ?? spent.model;
-    const ms = (spent.ms ?? 0) + (run.ms ?? 0);
-    const together = { turns: spent.turns + run.turns, spend: addSpend(spent.spend, run.spend), ...(ms > 0 && { ms }) };
+    const { spent: totals = nothingSpent } = this.carried;
+    const model = run.model ?? totals.model;
+    const ms = (totals.ms ?? 0) + (run.ms ?? 0);
+    const together = {
+      turns: totals.turns + run.turns,
+      spend: addSpend(totals.spend, run.spend),
+      ...(ms > 0 && { ms }),
+    };
     this.set({ ...answered, spent: { ...together, ...present({ model }) } });
   }
 
@@ -249,8 +253,8 @@ export class Facts {
    * A person's message came to a run that ends of agents had opened: the prompt begins there (L71).
    */
   beginPrompt({ turn, spend }: RunTaken): void {
-    const { spent = nothingSpent } = this.carried;
-    this.set({ since: { ...spent, turns: spent.turns + turn, spend: addSpend(spent.spend, spend) } });
+    const { spent: totals = nothingSpent } = this.carried;
+    this.set({ since: { ...totals, turns: totals.turns + turn, spend: addSpend(totals.spend, spend) } });
   }
 
   /** Entries were stored while no run was under way. */
@@ -282,13 +286,13 @@ export class Facts {
   }
 
   /** Drops the snips that are on their way into the transcript (L7). */
-  dropSnips(taken: readonly number[]): void {
-    if (taken.length > 0) this.set({ snips: this.carried.snips.filter((entry) => !taken.includes(entry)) });
+  dropSnips(positions: readonly number[]): void {
+    if (positions.length > 0) this.set({ snips: this.carried.snips.filter((entry) => !positions.includes(entry)) });
   }
 
   /** Drops staged short forms: the lost part may have staged them, and none of it is in context. */
-  repair({ to, lost }: Repair): void {
-    this.set({ head: to, lost, context: { ...this.carried.context, staged: [] } });
+  repair({ to, lost: loss }: Repair): void {
+    this.set({ head: to, lost: loss, context: { ...this.carried.context, staged: [] } });
   }
 
   /**
@@ -306,9 +310,9 @@ export class Facts {
 
   /** Returns what a repair has lost, for the transcript, once. */
   takeLoss(): readonly Append[] {
-    const { lost = null } = this.carried;
+    const { lost: loss = null } = this.carried;
     this.set({ lost: null });
-    return lost === null ? [] : [{ kind: 'notice', notice: { kind: 'repaired', lost } }];
+    return loss === null ? [] : [{ kind: 'notice', notice: { kind: 'repaired', lost: loss } }];
   }
 
   private set(changes: Partial<CarriedFacts>): void {

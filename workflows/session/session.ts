@@ -10,7 +10,7 @@ import type { RunLimits } from '../updates/run-limits.ts';
 import { AskedOnce } from '../updates/asked-once.ts';
 import { Elicitations } from '../updates/elicitations.ts';
 import { SteeredLog } from '../updates/steered-log.ts';
-import { changesDeed } from '../contract/steered.ts';
+import { changesAction } from '../contract/steered.ts';
 import { SideWork, type Suggestion } from '../run/side-work.ts';
 import { MemoWriter } from '../told/memo-writer.ts';
 import { Delegations } from '../delegated/delegations.ts';
@@ -219,10 +219,10 @@ export class Session {
    * Counts what ended after its run: an agent may end long after the run that started it, and work
    * that the loop does not wait for may too. `over`: no further call will be made.
    */
-  billLate(over = false, beside: readonly LateBill[] = [], more: Suggestion = {}): void {
+  billLate(over = false, others: readonly LateBill[] = [], more: Suggestion = {}): void {
     const { delegations } = this;
     const late = delegations.agents.takeLate(this.live === null);
-    const all = [...beside, ...late, ...(over ? delegations.takeUnclaimed() : [])];
+    const all = [...others, ...late, ...(over ? delegations.takeUnclaimed() : [])];
     if (all.length === 0) return;
     this.facts.bill(all, more);
     this.memoWriter.markChanged();
@@ -250,8 +250,8 @@ export class Session {
     const { message, refused } = makeCarriable(sent);
     if (!this.inbox.push(message)) return;
     if (refused !== undefined) this.facts.refuseOptions(refused);
-    const deed = message.options ? changesDeed(message.options, this.facts.now.options) : null;
-    if (deed) this.steered.note(deed, message);
+    const action = message.options ? changesAction(message.options, this.facts.now.options) : null;
+    if (action) this.steered.note(action, message);
     if (message.now) this.stop('message');
   }
 }

@@ -52,12 +52,12 @@ export class Alerts {
     if (!this.isHeard('waiting')) return;
     const { runs: run } = this.session.facts.now;
     this.queue = this.queue.filter((waking) => this.isOpen(waking));
-    const asked = { call, tool, reason, deadline, ...present({ askedAt }) };
+    const question = { call, tool, reason, deadline, ...present({ askedAt }) };
     const last = this.queue.at(-1);
     if (last?.alert.kind === 'waiting' && last.alert.calls.length < LISTED_APPROVALS) {
-      const alert = { ...last.alert, iteration, calls: [...last.alert.calls, asked] };
+      const alert = { ...last.alert, iteration, calls: [...last.alert.calls, question] };
       this.queue = [...this.queue.slice(0, -1), { alert, config }];
-    } else this.add({ alert: { kind: 'waiting', run, iteration, calls: [asked] }, config });
+    } else this.add({ alert: { kind: 'waiting', run, iteration, calls: [question] }, config });
   }
 
   /** Call it once the end is stored: an end that could still change is not told. */

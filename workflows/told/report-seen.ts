@@ -5,12 +5,12 @@ import type { QuerySource } from '../contract/facts.ts';
 import { SEEN_SINK, type SeenItem, type SeenPlace, type WaitEnd } from '../contract/told.ts';
 import type { PendingApproval } from '../contract/session.ts';
 
-type SeenSinks = Sinks & { readonly [SEEN_SINK]: { see(seen: SeenItem): void } };
+type SeenSinks = Sinks & { readonly [SEEN_SINK]: { see(item: SeenItem): void } };
 
 const sinks = proxySinks<SeenSinks>();
 
-export function reportSeen(seen: SeenItem): void {
-  if (!workflowInfo().unsafe.isReplaying) sinks[SEEN_SINK].see(seen);
+export function reportSeen(item: SeenItem): void {
+  if (!workflowInfo().unsafe.isReplaying) sinks[SEEN_SINK].see(item);
 }
 
 type Now = {
@@ -19,14 +19,14 @@ type Now = {
   readonly traceparent?: string | undefined;
   readonly querySource?: QuerySource | undefined;
 };
-type Place = { readonly facts: { readonly now: Now } };
+type SessionPlace = { readonly facts: { readonly now: Now } };
 
-export function describePlace({ facts }: Place, iteration: number): SeenPlace {
+export function describePlace({ facts }: SessionPlace, iteration: number): SeenPlace {
   const { chain, runs: run, traceparent, querySource } = facts.now;
   return { chain, run, iteration, ...(traceparent && { traceparent }), ...(querySource && { querySource }) };
 }
 
-export function reportWait(place: Place, iteration: number, approval: PendingApproval, how: WaitEnd): void {
+export function reportWait(place: SessionPlace, iteration: number, approval: PendingApproval, how: WaitEnd): void {
   const to = Date.now();
   const { call, tool, askedAt: from = to } = approval;
   reportSeen({ ...describePlace(place, iteration), kind: 'waited', from, to, call, tool, how });

@@ -7,7 +7,7 @@ import { isOnce } from '../contract/steered.ts';
  * How many updates are remembered. One that is older than the newest forgotten one is refused, for
  * it may be that one.
  */
-const REMEMBERED = 200;
+const REMEMBERED_UPDATES = 200;
 
 /** `times`: when each id was asked for, by the client's clock. `since`: nothing older is taken. */
 export type AskedOnceSnapshot = {
@@ -29,13 +29,13 @@ export class AskedOnce {
   }
 
   /** Returns a sentence that says why an update of this name is not taken; undefined when it is. */
-  problem(name: string, given: unknown): string | undefined {
-    if (!isOnce(given)) {
+  problem(name: string, request: unknown): string | undefined {
+    if (!isOnce(request)) {
       return this.sealed
         ? 'this was asked by a client of another release, or sent again: nothing was changed; ask with the perdure that the worker is of'
         : undefined;
     }
-    const { update, id, at } = given;
+    const { update, id, at } = request;
     if (update !== name || id.length > LONGEST_ID)
       return 'what was asked is not what it was sealed for: nothing was changed';
     if (this.times.has(id) || at <= this.since) return 'this was asked before, and counts once: nothing was changed';
@@ -43,10 +43,10 @@ export class AskedOnce {
   }
 
   /** Remembers an update that was taken. */
-  note(given: unknown): void {
-    if (!isOnce(given)) return;
-    this.times.set(given.id, given.at);
-    if (this.times.size <= REMEMBERED) return;
+  note(request: unknown): void {
+    if (!isOnce(request)) return;
+    this.times.set(request.id, request.at);
+    if (this.times.size <= REMEMBERED_UPDATES) return;
     const [[oldest, at]] = [...this.times].toSorted((a, b) => a[1] - b[1]) as [[string, number]];
     this.times.delete(oldest);
     this.since = Math.max(this.since, at);

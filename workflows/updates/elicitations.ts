@@ -7,7 +7,7 @@ import type { Elicitation, ElicitationEnd } from '../contract/people.ts';
 import { type CallKey, isHash } from '../contract/ids.ts';
 import type { PersonDecision } from './approvals.ts';
 
-type Asker = (asked: Elicitation) => void;
+type Asker = (elicitation: Elicitation) => void;
 
 type Counts = readonly (readonly [call: CallKey, count: number])[];
 
@@ -55,14 +55,14 @@ export class Elicitations {
   async during(
     key: CallKey,
     run: () => Promise<RunToolResult>,
-    ask: (asked: Elicitation, count: number) => Promise<PersonDecision | null>,
+    ask: (elicitation: Elicitation, count: number) => Promise<PersonDecision | null>,
   ): Promise<RunToolResult> {
     let scope: CancellationScope | null = null;
     let asking: Promise<void> = Promise.resolve();
-    this.askers.set(key, (asked) => {
+    this.askers.set(key, (elicitation) => {
       scope?.cancel();
       scope = null;
-      if (asked.inputHash === undefined) return;
+      if (elicitation.inputHash === undefined) return;
       const own = new CancellationScope();
       const nth = (this.counts.get(key) ?? 0) + 1;
       this.counts.set(key, nth);
@@ -70,7 +70,7 @@ export class Elicitations {
       const before = asking;
       asking = own.run(async () => {
         await before;
-        this.settle(asked.id, endOf(own.consideredCancelled ? null : await ask(asked, nth)));
+        this.settle(elicitation.id, endOf(own.consideredCancelled ? null : await ask(elicitation, nth)));
       });
     });
     try {

@@ -10,7 +10,7 @@ import { sessionNow, viewOf } from '../session/session-facts.ts';
 import type { AnswerAside } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { type AsideAnswer, asideProblem, type AskAside, MOST_ASIDES } from '../contract/aside.ts';
-import { type Signature, unwrapAsked, type UpdateOnce } from '../contract/steered.ts';
+import { type Signature, unwrapRequest, type UpdateOnce } from '../contract/steered.ts';
 import { asideTerms } from '../machine/step-inputs.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
@@ -38,8 +38,8 @@ const DESCRIPTIONS: Readonly<Record<keyof typeof QUERIES, string>> = {
 function handleQueries(session: Session): void {
   const view = (): SessionView => viewOf(session.facts.now, sessionNow(session), session.passedOver.last);
   setHandler(defineQuery<SessionView>(QUERIES.view), view, { description: DESCRIPTIONS.view });
-  const ended = (id: unknown): ElicitationEnd => session.elicitations.endOf(id);
-  setHandler(defineQuery<ElicitationEnd, [unknown]>(QUERIES.elicited), ended, { description: DESCRIPTIONS.elicited });
+  const endOf = (id: unknown): ElicitationEnd => session.elicitations.endOf(id);
+  setHandler(defineQuery<ElicitationEnd, [unknown]>(QUERIES.elicited), endOf, { description: DESCRIPTIONS.elicited });
 }
 
 // Answers questions that people ask aside: an activity answers each while the session goes on, and
@@ -49,19 +49,19 @@ function handleAsides(session: Session): void {
   const { sideWork, steered, facts } = session;
   let open = 0;
   const headNow = (): Hash | null => session.granting?.state.head ?? facts.now.head;
-  const problem = (given: AskAside | UpdateOnce<AskAside>): string | undefined => {
+  const problem = (request: AskAside | UpdateOnce<AskAside>): string | undefined => {
     if (steered.isClosing) return 'the session is closing: nobody answers in it any more';
-    const wrong = steered.once.problem(UPDATES.aside, given) ?? asideProblem(questionIn(given));
+    const wrong = steered.once.problem(UPDATES.aside, request) ?? asideProblem(questionIn(request));
     if (wrong !== undefined) return wrong;
     if (headNow() === null && !session.openModelCall) return 'the model has not answered yet: ask again when it has';
     if (open < MOST_ASIDES) return undefined;
     return `${open} questions are being answered aside already: wait for one of the answers`;
   };
-  const answer = async (given: AskAside | UpdateOnce<AskAside>): Promise<AsideAnswer> => {
-    steered.once.note(given);
+  const answer = async (request: AskAside | UpdateOnce<AskAside>): Promise<AsideAnswer> => {
+    steered.once.note(request);
     open += 1;
     try {
-      const input = { ...termsOf(session), head: headNow(), question: questionIn(given) as string };
+      const input = { ...termsOf(session), head: headNow(), question: questionIn(request) as string };
       const isRunning = (): boolean => session.granting !== null && !session.isFinishing;
       const end = await sideWork.answerAside({ ...input, step: facts.nextStep() }, isRunning);
       if (end.kind === 'failed') throw ApplicationFailure.nonRetryable(`not answered: ${end.detail}`, 'NotAnswered');
@@ -71,23 +71,23 @@ function handleAsides(session: Session): void {
       open -= 1;
     }
   };
-  const validator = (given: AskAside | UpdateOnce<AskAside>, _by?: Signature): void => refuse(problem(given));
+  const validator = (request: AskAside | UpdateOnce<AskAside>, _by?: Signature): void => refuse(problem(request));
   const update = defineUpdate<AsideAnswer, [AskAside | UpdateOnce<AskAside>, Signature?]>(UPDATES.aside);
   setHandler(update, answer, { validator, description: UPDATE_DESCRIPTIONS.aside });
 }
 
 /** Anyone may have sent it, so its type is unknown. */
-function questionIn(given: AskAside | UpdateOnce<AskAside>): unknown {
-  return (unwrapAsked(given) as Partial<AskAside> | null | undefined)?.question;
+function questionIn(request: AskAside | UpdateOnce<AskAside>): unknown {
+  return (unwrapRequest(request) as Partial<AskAside> | null | undefined)?.question;
 }
 
 /** `said` adds the prompts that the run has taken: they are stored only with the reply to them. */
 function termsOf({ granting, openModelCall: call }: Session): Omit<AnswerAside, 'head' | 'question' | 'step'> {
   if (!granting) return { said: [], iteration: 0 };
   const { state, snapshot } = granting;
-  const said = state.pending.filter(({ kind }) => kind === 'user');
+  const prompts = state.pending.filter(({ kind }) => kind === 'user');
   return {
-    said,
+    said: prompts,
     ...(call && { call }),
     config: snapshot.config,
     iteration: state.iteration,

@@ -24,12 +24,12 @@ const callNameOf = ({ run, iteration, index }: AskedPlace): string => `${run}.${
 /** `before`: the question that was put before, when the edited input would not do. */
 export function makeApproval(place: AskedPlace, ask: Ask, before: PendingApproval | null): PendingApproval {
   const { head, index, now, approvalMs } = place;
-  const asked = { ...ask, head, index, askedAt: before?.askedAt ?? now };
+  const approval = { ...ask, head, index, askedAt: before?.askedAt ?? now };
   // The edited input would not do, so the same question is put again. It has another name: a late
   // answer to the first must not answer this one.
   if (before?.inputHash === ask.inputHash)
-    return { ...asked, call: nextQuestion(before.call), deadline: before.deadline };
-  return { ...asked, call: callNameOf(place), deadline: now + approvalMs };
+    return { ...approval, call: nextQuestion(before.call), deadline: before.deadline };
+  return { ...approval, call: callNameOf(place), deadline: now + approvalMs };
 }
 
 /** Returns the name of the next question about a call: 1.2.0, 1.2.0+2, 1.2.0+3. */
@@ -59,9 +59,9 @@ export function makeQuestion(
 }
 
 /** `count`: how many questions the running call has asked, this one included (L77). */
-export function makeElicitation(place: AskedPlace, asked: Elicitation, count: number): PendingApproval {
+export function makeElicitation(place: AskedPlace, elicitation: Elicitation, count: number): PendingApproval {
   const { tool, head, index, now, approvalMs } = place;
-  const { reason = '', inputHash = '', options } = asked;
+  const { reason = '', inputHash = '', options } = elicitation;
   return {
     call: elicitationName(callNameOf(place), count),
     tool,

@@ -15,30 +15,30 @@ import type {
   FolderRewindRecord,
 } from '../contract/rewind.ts';
 import { UPDATES } from '../contract/session.ts';
-import { isOnce, unwrapAsked, type Signature, type UpdateOnce } from '../contract/steered.ts';
+import { isOnce, unwrapRequest, type Signature, type UpdateOnce } from '../contract/steered.ts';
 import { commitEntries } from '../run/commit-entries.ts';
 import type { Session } from '../session/session.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
-type Given = RewindRequest | UpdateOnce<RewindRequest>;
+type RewindUpdate = RewindRequest | UpdateOnce<RewindRequest>;
 
 export function handleRewinds(session: Session): void {
   const { steered, facts, memoWriter } = session;
-  const problem = (given: Given): string | undefined => {
+  const problem = (request: RewindUpdate): string | undefined => {
     if (steered.isClosing) return 'the session is closing: nothing can be taken back in it';
-    const wrong = steered.once.problem(UPDATES.rewind, given) ?? rewindProblem(unwrapAsked(given));
-    return wrong ?? restProblem(session, unwrapAsked(given).from);
+    const wrong = steered.once.problem(UPDATES.rewind, request) ?? rewindProblem(unwrapRequest(request));
+    return wrong ?? restProblem(session, unwrapRequest(request).from);
   };
-  const rewind = async (given: Given, by?: Signature): Promise<RewindRecord> => {
-    steered.once.note(given);
-    const { from, to, contextTokens = 0, files, known, force } = unwrapAsked(given);
+  const rewind = async (request: RewindUpdate, by?: Signature): Promise<RewindRecord> => {
+    steered.once.note(request);
+    const { from, to, contextTokens = 0, files, known, force } = unwrapRequest(request);
     session.isRewinding = true;
     try {
       const done = files && (await rewindFiles(session, { from, roots: files, ...present({ force }) }));
       const rewound: RewindRecord = { from, ...present({ to, files: done, known }) };
       if (to !== undefined) facts.rewind(to, contextTokens);
-      steered.note({ action: 'rewind', rewound }, isOnce(given) ? given : by);
+      steered.note({ action: 'rewind', rewound }, isOnce(request) ? request : by);
       facts.moveHead(await commitEntries(session, facts.now.head, steered.take()));
       memoWriter.markChanged();
       return rewound;
@@ -46,24 +46,24 @@ export function handleRewinds(session: Session): void {
       session.isRewinding = false;
     }
   };
-  const validator = (given: Given, _by?: Signature): void => refuse(problem(given));
-  const update = defineUpdate<RewindRecord, [Given, Signature?]>(UPDATES.rewind);
+  const validator = (request: RewindUpdate, _by?: Signature): void => refuse(problem(request));
+  const update = defineUpdate<RewindRecord, [RewindUpdate, Signature?]>(UPDATES.rewind);
   setHandler(update, rewind, { validator, description: UPDATE_DESCRIPTIONS.rewind });
 }
 
 /** Says what a rewind of files would do; the session may go on meanwhile. */
 export function handleRewindPreviews(session: Session): void {
   const { steered, facts, ports } = session;
-  const problem = (given: Given): string | undefined => {
+  const problem = (request: RewindUpdate): string | undefined => {
     if (steered.isClosing) return 'the session is closing: nothing can be taken back in it';
-    const asked = unwrapAsked(given);
-    const wrong = steered.once.problem(UPDATES.previewRewind, given) ?? rewindProblem(asked);
+    const wanted = unwrapRequest(request);
+    const wrong = steered.once.problem(UPDATES.previewRewind, request) ?? rewindProblem(wanted);
     if (wrong !== undefined) return wrong;
-    return asked.files ? restProblem(session, asked.from) : 'the rewind names no folders to look at';
+    return wanted.files ? restProblem(session, wanted.from) : 'the rewind names no folders to look at';
   };
-  const preview = async (given: Given): Promise<FilesPreview> => {
-    steered.once.note(given);
-    const { from, files = [], force } = unwrapAsked(given);
+  const preview = async (request: RewindUpdate): Promise<FilesPreview> => {
+    steered.once.note(request);
+    const { from, files = [], force } = unwrapRequest(request);
     const input = { from, roots: files, ...present({ force }), step: facts.nextStep() };
     try {
       return await ports.previewRewind(input);
@@ -73,8 +73,8 @@ export function handleRewindPreviews(session: Session): void {
       return { kind: 'refused', problem: failure.detail };
     }
   };
-  const validator = (given: Given): void => refuse(problem(given));
-  const update = defineUpdate<FilesPreview, [Given]>(UPDATES.previewRewind);
+  const validator = (request: RewindUpdate): void => refuse(problem(request));
+  const update = defineUpdate<FilesPreview, [RewindUpdate]>(UPDATES.previewRewind);
   setHandler(update, preview, { validator, description: UPDATE_DESCRIPTIONS.previewRewind });
 }
 
@@ -88,9 +88,9 @@ function restProblem(session: Session, from: Hash): string | undefined {
 
 async function rewindFiles(
   { ports, facts }: Session,
-  asked: Omit<RewindFiles, 'step'>,
+  request: Omit<RewindFiles, 'step'>,
 ): Promise<readonly FolderRewindRecord[]> {
-  const input = { ...asked, step: facts.nextStep() };
+  const input = { ...request, step: facts.nextStep() };
   let end: FilesRewound;
   try {
     end = await CancellationScope.nonCancellable(() => ports.rewindFiles(input));

@@ -18,7 +18,7 @@ import {
   type RunOptions,
   type TopUp,
 } from '../contract/session.ts';
-import { unwrapAsked, isOnce, optionsDeed, type Signature, type UpdateOnce } from '../contract/steered.ts';
+import { unwrapRequest, isOnce, optionsAction, type Signature, type UpdateOnce } from '../contract/steered.ts';
 import { grantProblem } from '../delegated/grant.ts';
 import type { Session } from '../session/session.ts';
 import type { SteeredLog } from './steered-log.ts';
@@ -34,9 +34,9 @@ export function handleSteering(session: Session): void {
   takeUpdate<Repair>(
     steered,
     UPDATES.repair,
-    (asked) => repairProblem(asked, facts.now.head, isBusy()),
-    (asked, by) => {
-      facts.repair(asked);
+    (repair) => repairProblem(repair, facts.now.head, isBusy()),
+    (repair, by) => {
+      facts.repair(repair);
       steered.note({ action: 'repair' }, by);
       memoWriter.markChanged();
     },
@@ -47,7 +47,7 @@ export function handleSteering(session: Session): void {
     (changes) => changesProblem(facts.now.options, changes),
     (changes, by) => {
       facts.bringOptions([{ options: changes }]);
-      steered.note(optionsDeed(changes), by);
+      steered.note(optionsAction(changes), by);
       memoWriter.markChanged();
     },
   );
@@ -73,21 +73,21 @@ export function handleSteering(session: Session): void {
   );
 }
 
-function takeUpdate<Asked>(
+function takeUpdate<Request>(
   log: SteeredLog,
   name: 'repair' | 'setOptions' | 'topUp' | 'changeRules',
-  problem: (asked: Asked) => string | undefined,
-  act: (asked: Asked, by: unknown) => void,
+  problem: (request: Request) => string | undefined,
+  act: (request: Request, by: unknown) => void,
 ): void {
-  const validator = (given: Asked | UpdateOnce<Asked>, _by?: Signature): void => {
-    refuse(log.isClosing ? CLOSING : (log.once.problem(name, given) ?? problem(unwrapAsked(given))));
+  const validator = (request: Request | UpdateOnce<Request>, _by?: Signature): void => {
+    refuse(log.isClosing ? CLOSING : (log.once.problem(name, request) ?? problem(unwrapRequest(request))));
   };
-  const handle = (given: Asked | UpdateOnce<Asked>, by?: Signature): void => {
-    log.once.note(given);
-    act(unwrapAsked(given), isOnce(given) ? given : by);
+  const handle = (request: Request | UpdateOnce<Request>, by?: Signature): void => {
+    log.once.note(request);
+    act(unwrapRequest(request), isOnce(request) ? request : by);
   };
   const description = UPDATE_DESCRIPTIONS[name];
-  setHandler(defineUpdate<void, [Asked | UpdateOnce<Asked>, Signature?]>(name), handle, { validator, description });
+  setHandler(defineUpdate<void, [Request | UpdateOnce<Request>, Signature?]>(name), handle, { validator, description });
 }
 
 function isObject(value: unknown): boolean {
@@ -103,9 +103,9 @@ function changesProblem(options: RunOptions, changes: OptionChanges): string | u
  * Returns a sentence that says why a run with these rules cannot be given more, or undefined.
  * `rules`: null when nothing runs.
  */
-function topUpProblem(given: NewLimits & { readonly exact?: unknown }, rules: Rules | null): string | undefined {
-  if (!isObject(given)) return 'the limits are no object';
-  const { exact, ...more } = given;
+function topUpProblem(topUp: NewLimits & { readonly exact?: unknown }, rules: Rules | null): string | undefined {
+  if (!isObject(topUp)) return 'the limits are no object';
+  const { exact, ...more } = topUp;
   if (exact !== undefined && exact !== true) return '"exact" is true or absent';
   if (rules === null) return 'nothing runs whose limits could be raised: set the limits of the next run';
   const names = Object.keys(LIMITS) as (keyof NewLimits)[];
@@ -156,9 +156,10 @@ function lastingRules({ permissions = {} }: RunOptions, rules: RuleChanges): Per
  * Returns a sentence that says why a session at `head` does not take a repair, or undefined.
  * `busy`: it has a run, or a message for one.
  */
-function repairProblem(asked: Repair | undefined, head: Hash | null, busy: boolean): string | undefined {
-  if (!isHash(asked?.from) || !isHash(asked.to)) return 'the repair names no head to go on from';
-  if (typeof asked.lost !== 'string' || asked.lost.length > LONGEST_LOSS) return 'the repair does not say what is lost';
+function repairProblem(repair: Repair | undefined, head: Hash | null, busy: boolean): string | undefined {
+  if (!isHash(repair?.from) || !isHash(repair.to)) return 'the repair names no head to go on from';
+  if (typeof repair.lost !== 'string' || repair.lost.length > LONGEST_LOSS)
+    return 'the repair does not say what is lost';
   if (busy) return 'something runs now, or waits to: interrupt it first';
-  return head === asked.from ? undefined : 'its transcript has gone on meanwhile: look at it again';
+  return head === repair.from ? undefined : 'its transcript has gone on meanwhile: look at it again';
 }

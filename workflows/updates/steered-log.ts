@@ -42,11 +42,11 @@ export class SteeredLog {
     return this.held;
   }
 
-  note(deed: SteeringAction, signed: unknown, at = Date.now()): void {
-    const all = [...this.held, { ...deed, at, ...signatureOf(signed) }];
-    const gone = all.slice(0, -MOST_HELD).reduce((sum, { earlier = 0 }) => sum + 1 + earlier, 0);
-    const kept = all.slice(-MOST_HELD);
-    this.held = gone === 0 ? kept : kept.map((one, nth) => (nth === 0 ? { ...one, earlier: gone } : one));
+  note(action: SteeringAction, signed: unknown, at = Date.now()): void {
+    const all = [...this.held, { ...action, at, ...signatureOf(signed) }];
+    const dropped = all.slice(0, -MOST_HELD).reduce((sum, { earlier = 0 }) => sum + 1 + earlier, 0);
+    const newest = all.slice(-MOST_HELD);
+    this.held = dropped === 0 ? newest : newest.map((one, nth) => (nth === 0 ? { ...one, earlier: dropped } : one));
   }
 
   /** Expects the cancel of this person. After a cancel it changes nothing. */
@@ -71,8 +71,8 @@ export class SteeredLog {
   }
 
   take(): readonly Append[] {
-    const taken = this.held.map((steered) => ({ kind: 'steered', steered }) as const);
+    const entries = this.held.map((steered) => ({ kind: 'steered', steered }) as const);
     this.held = [];
-    return taken;
+    return entries;
   }
 }

@@ -1,7 +1,7 @@
 // Lists what people have lately asked of a session, with who asked: messages, decisions, higher
 // limits, options for the next run. It reads the newest workflow execution only, so requests from
 // before a handover are missing.
-import { unwrapAsked } from '../../../workflows/contract/steered.ts';
+import { unwrapRequest } from '../../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
@@ -124,7 +124,7 @@ function updateOf(name: string, given: unknown): Bare<PersonRequest> | null {
     const read = answer.safeParse(given).data;
     return read ? { kind: 'answer', ...read } : null;
   }
-  const { data: object } = anObject.safeParse(unwrapAsked(given));
+  const { data: object } = anObject.safeParse(unwrapRequest(given));
   if (!object) return null;
   if (name === UPDATES.topUp)
     return { kind: 'topUp', limits: limits.parse(object), ...(object['exact'] === true && { exact: true }) };

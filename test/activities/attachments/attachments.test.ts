@@ -8,7 +8,7 @@ import { formatLog } from '../../../system/log.ts';
 import { callModel } from '../../../activities/call-model.ts';
 import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../../tools/registry.ts';
-import { createCallRunner } from '../../../activities/calls/runner.ts';
+import { createCallRunner } from '../../../activities/calls/call-runner.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { reply, toolUse, type ScriptedModelOptions } from '../../../scripted-model/index.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { entryName, parseEntryName } from '../../../store/log/entry-names.ts';
 import { createReadTool } from '../../../tools/builtin/read.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
-import { buildToolContext } from '../../../activities/calls/tool-call.ts';
+import { buildToolContext } from '../../../activities/calls/call-context.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { readEntries } from '../../../store/view/render-entries.ts';
 import { callKey, type Hash, type SessionId } from '../../../workflows/contract/ids.ts';

@@ -1,6 +1,6 @@
 // An update counts once, over handovers too, and the memory of updates is bounded (L57 L61).
 import { expect, test } from 'vitest';
-import { unwrapAsked } from '../../../workflows/contract/steered.ts';
+import { unwrapRequest } from '../../../workflows/contract/steered.ts';
 import { AskedOnce } from '../../../workflows/updates/asked-once.ts';
 
 const asked = (id: number, at = id) => ({ update: 'topUp', id: String(id), at, asked: { maxTurns: id }, by: 'ana' });
@@ -30,6 +30,6 @@ test('one that was sealed as another update is refused, and where payloads are s
   expect(new AskedOnce(true).problem('setOptions', asked(1))).toContain('not what it was sealed for');
   expect(new AskedOnce(true).problem('setOptions', { model: 'x' })).toContain('nothing was changed');
   expect(new AskedOnce(false).problem('setOptions', { model: 'x' })).toBeUndefined();
-  expect(unwrapAsked({ maxTurns: 1 })).toEqual({ maxTurns: 1 });
-  expect(unwrapAsked(asked(1))).toEqual({ maxTurns: 1 });
+  expect(unwrapRequest({ maxTurns: 1 })).toEqual({ maxTurns: 1 });
+  expect(unwrapRequest(asked(1))).toEqual({ maxTurns: 1 });
 });

@@ -1,6 +1,6 @@
 // Who steered a session, from the signal or update to the entry in the transcript (O12).
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { changesDeed, optionsDeed } from '../../../workflows/contract/steered.ts';
+import { changesAction, optionsAction } from '../../../workflows/contract/steered.ts';
 import { SteeredLog } from '../../../workflows/updates/steered-log.ts';
 
 const told = (log: SteeredLog) => log.take().flatMap((append) => (append.kind === 'steered' ? [append.steered] : []));
@@ -82,8 +82,8 @@ test('a cancel is nobody’s where the one who announced theirs did not get it t
 test('options are told with short values, never with variables of tools, and the others by name (O12)', () => {
   const rules = { allow: ['bash(git *)'], deny: ['write'] };
   const given = { model: 'm', permissionMode: 'plan', permissions: rules, maxTurns: null } as const;
-  expect(optionsDeed(given)).toEqual({ action: 'setOptions', changes: given });
-  expect(optionsDeed({ toolEnv: { TOKEN: 'secret' }, systemPrompt: 'x'.repeat(5_000), model: 'm' })).toEqual({
+  expect(optionsAction(given)).toEqual({ action: 'setOptions', changes: given });
+  expect(optionsAction({ toolEnv: { TOKEN: 'secret' }, systemPrompt: 'x'.repeat(5_000), model: 'm' })).toEqual({
     action: 'setOptions',
     changes: { model: 'm' },
     untold: ['toolEnv', 'systemPrompt'],
@@ -92,15 +92,15 @@ test('options are told with short values, never with variables of tools, and the
 
 test('options that come with a message are told where they change something (O12)', () => {
   const now = { cwd: '/work', model: 'm', tags: { team: 'web' } };
-  expect(changesDeed({ cwd: '/work', tags: { team: 'web' }, maxTurns: null }, now)).toBeNull();
+  expect(changesAction({ cwd: '/work', tags: { team: 'web' }, maxTurns: null }, now)).toBeNull();
   const changes = { model: null, maxTurns: 3 };
-  expect(changesDeed({ cwd: '/work', ...changes }, now)).toEqual({ action: 'setOptions', changes });
+  expect(changesAction({ cwd: '/work', ...changes }, now)).toEqual({ action: 'setOptions', changes });
 });
 
 test('what is no option is not told, for a flood of long names would be more than a step can carry (O12)', () => {
   const flood = Object.fromEntries([['x'.repeat(190_000), 1]]);
-  expect(changesDeed(flood, { cwd: '/work' })).toBeNull();
-  expect(changesDeed({ ...flood, model: 'm' }, { cwd: '/work' })).toEqual({
+  expect(changesAction(flood, { cwd: '/work' })).toBeNull();
+  expect(changesAction({ ...flood, model: 'm' }, { cwd: '/work' })).toEqual({
     action: 'setOptions',
     changes: { model: 'm' },
   });

@@ -1,38 +1,115 @@
-// One call of a reply, bound to its run: its traits for the machine, its run while the reply
-// streams or under its claim, and the events that watchers see of it.
+// Binds the calls of replies to their runs: what a call needs of its run, of the worker and of the
+// registry of tools. A bound call tells its traits to the machine, runs while the reply streams or
+// under its claim, and shows itself to watchers.
 import { createHash } from 'node:crypto';
+import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
+import type { ToolEnv } from '../../workflows/contract/tool-env.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { pickObservedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
 import { toolEndEvent } from '../../store/live/retell.ts';
 import type { Store } from '../../store/values/store.ts';
+import type { SeenByTools } from '../../store/view/seen-files.ts';
 import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
+import { thisHost, type Host } from '../../system/process/host.ts';
+import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';
+import type { ToolRegistry } from '../../tools/registry.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
+import type { HookRunner } from '../hooks/hooks.ts';
 import { attemptSignal } from './attempt-signal.ts';
-import type {
-  ApprovalNeeded,
-  CallEnvironment,
-  CallRequest,
-  DelegationNeeded,
-  EarlyRun,
-  SmallModelOfCall,
-  VoidAttempt,
-} from './call-environment.ts';
+import {
+  type ApprovalNeeded,
+  CallContext,
+  type DelegationNeeded,
+  type EarlyRun,
+  type MessageReader,
+  type SmallModelOfCall,
+  type VoidAttempt,
+} from './call-context.ts';
 import type {
   AskingStep,
   BoundCall,
   CallBlock,
   CallOutcome,
   CallPort,
+  CallRunner,
   CallTraits,
   ClaimedCallOptions,
   EarlyCallOptions,
 } from './call-port.ts';
+import { closeTools } from './close-tools.ts';
 import { executeCall, executeEarly, type CallDone } from './execute.ts';
-import { planCall, prepareCall, type PreparedCall } from './prepare.ts';
+import { type CallSettings, planCall } from './prepare.ts';
+
+type RunnerOptions = {
+  readonly ofHost?: Store;
+  readonly host?: Host;
+  readonly observe?: Observe;
+  /** The worker's own variables for tools; they are never stored. */
+  readonly toolEnv?: ToolEnv;
+  /** Runs are traced: tools are told which span they are a part of. */
+  readonly traced?: boolean;
+  /** Absent: no tool asks a model. */
+  readonly small?: SmallModelFactory;
+  readonly seenFiles?: SeenByTools;
+  readonly readMessages?: MessageReader;
+};
+
+export function createCallRunner(
+  store: Store,
+  registry: ToolRegistry,
+  hooks: HookRunner,
+  {
+    ofHost = store,
+    host = thisHost(),
+    observe,
+    toolEnv,
+    traced = false,
+    small,
+    seenFiles,
+    readMessages,
+  }: RunnerOptions = {},
+): CallRunner {
+  const ofWorker = { registry, hooks, store, ofHost, host, traced, ...present({ seenFiles, readMessages }) };
+  return {
+    get definitions() {
+      return registry.definitions();
+    },
+    refresh: async () => await registry.refresh?.(),
+    closeRun: (config, run) => closeTools(registry, config, run),
+    bind(config, block, context) {
+      const { session, queryId, depth, traceparent } = config;
+      const environment = {
+        ...pickSettings(config, context),
+        ...ofWorker,
+        env: { ...toolEnv, ...config.toolEnv },
+        session,
+        queryId,
+        depth,
+        ...(traceparent && { traceparent }),
+      };
+      return new CallInRun(new CallContext(environment, block, null), config, { observe, small });
+    },
+    copyInput: ({ name, input }) => copyForObservers(registry.get(name), input),
+  };
+}
+
+function pickSettings(
+  { mode, permissions = {}, cwd, folders, tools, toolNames }: RunConfig,
+  context: ToolContextState = {},
+): CallSettings {
+  const { cwd: dir, allowedTools, granted } = context;
+  return {
+    mode,
+    permissions: granted ? { ...permissions, allow: [...(permissions.allow ?? []), ...granted] } : permissions,
+    cwd,
+    ...(folders && { folders }),
+    ...present({ tools, toolNames, dir, allowedTools }),
+  };
+}
 
 /** Makes the small model for one call, in the call's own activity. */
 export type SmallModelFactory = (
@@ -41,31 +118,28 @@ export type SmallModelFactory = (
   about: AskingStep & { readonly iteration: number },
 ) => SmallModelOfCall;
 
-type Worker = {
+type WorkerMeans = {
   readonly observe?: Observe | undefined;
   /** Absent: no tool asks a model. */
   readonly small?: SmallModelFactory | undefined;
 };
 
-export class CallInRun implements BoundCall {
-  readonly #environment: CallEnvironment;
+class CallInRun implements BoundCall {
+  readonly #call: CallContext;
   readonly #config: RunConfig;
-  readonly #block: CallBlock;
-  readonly #worker: Worker;
-  #prepared: PreparedCall | undefined;
+  readonly #worker: WorkerMeans;
 
-  constructor(environment: CallEnvironment, config: RunConfig, block: CallBlock, worker: Worker) {
-    this.#environment = environment;
+  constructor(call: CallContext, config: RunConfig, worker: WorkerMeans) {
+    this.#call = call;
     this.#config = config;
-    this.#block = block;
     this.#worker = worker;
   }
 
   traits(): CallTraits {
-    const { hooks } = this.#environment;
+    const { environment, block, name } = this.#call;
+    const { hooks } = environment;
     const { maxBudgetUsd, maxTokens } = this.#config.rules;
-    const { name } = this.#block;
-    const prepared = this.#prepare();
+    const prepared = this.#call.prepareOwn();
     const ready = prepared.kind === 'ready';
     // A call whose name or input keeps it from running changes nothing.
     const safe = !ready || prepared.safe;
@@ -73,25 +147,23 @@ export class CallInRun implements BoundCall {
     const hasPostHook = hooks.has('postTool', name);
     const plan = planCall(prepared, { hasPreHook: hooks.has('preTool', name), hasPostHook, budgeted });
     const plainEnd = ready && hasPlainEnd(prepared.tool) && !hasPostHook;
-    return { safe, plan, signature: hashCall(this.#block), plainEnd };
+    return { safe, plan, signature: hashCall(block), plainEnd };
   }
 
-  async runEarly({ id, signal, messages, ...port }: EarlyCallOptions): Promise<CallOutcome | null> {
-    const done = await this.#watch(port, { early: true }, (watching) =>
-      executeEarly(
-        this.#environment,
-        this.#request,
-        { ...watching, id, signal, ...present({ messages }) },
-        this.#prepare(),
-      ),
+  async runEarly(options: EarlyCallOptions): Promise<CallOutcome | null> {
+    const call = this.#call;
+    call.prepareOwn();
+    const done = await this.#watch(options, { early: true }, (watching) =>
+      executeEarly(call.begin({ ...options, ...watching })),
     );
     return done.kind === 'done' ? this.#rememberSeen(done) : null;
   }
 
   async runClaimed(attempt: Attempt, options: ClaimedCallOptions): ReturnType<BoundCall['runClaimed']> {
     const { key, safe, decision, givenUp, delegated, plain = false, asking, fresh = false, iteration, say } = options;
-    const { registry, store } = this.#environment;
-    const { name } = this.#block;
+    const call = this.#call;
+    const { environment, name } = call;
+    const { registry, store } = environment;
     const signal = attemptSignal(attempt);
     await registry.arrive?.(name, signal);
     const asksPeople = asking && registry.get(name)?.asksPeople;
@@ -114,7 +186,7 @@ export class CallInRun implements BoundCall {
       }),
     };
     const done = await this.#watch({ iteration, say }, { early: false, attempt }, (watching) =>
-      executeCall(this.#environment, this.#request, { ...watching, ...run }, this.#prepared),
+      executeCall(call.begin({ ...watching, ...run, id: key })),
     );
     if (done.kind === 'ask') return { ask: done.ask };
     if (done.kind === 'delegate') return { delegate: done.delegation };
@@ -122,18 +194,8 @@ export class CallInRun implements BoundCall {
     throw createGivenUpError(attempt, `the attempt of ${name}`);
   }
 
-  get #request(): CallRequest {
-    const { index, id, name, input } = this.#block;
-    return { index, toolUseId: id, name, input };
-  }
-
-  #prepare(): PreparedCall {
-    this.#prepared ??= prepareCall(this.#environment.registry, this.#environment, this.#block);
-    return this.#prepared;
-  }
-
   #rememberSeen({ outcome, facts }: CallDone): CallOutcome {
-    const { session, seenFiles } = this.#environment;
+    const { session, seenFiles } = this.#call.environment;
     seenFiles?.add(session, outcome.seen ?? []);
     return { outcome, facts };
   }
@@ -147,7 +209,7 @@ export class CallInRun implements BoundCall {
     { early, attempt }: { readonly early: boolean; readonly attempt?: Attempt },
     run: (watching: WatchedRun) => Promise<End>,
   ): Promise<End> {
-    const { index, name } = this.#block;
+    const { index, name } = this.#call.block;
     let hasBegun = false;
     const began = { at: Date.now(), tick: performance.now() };
     const begins = (): void => {
@@ -168,9 +230,10 @@ export class CallInRun implements BoundCall {
   }
 
   #observe(end: Pick<ToolCallSeen, 'at' | 'ms' | 'outcome'>, iteration: number, attempt?: Attempt): void {
-    const { name, id: callId } = this.#block;
+    const { environment, block } = this.#call;
+    const { name, id: callId } = block;
     const about = { ...pickObservedRun(this.#config), iteration, ...(attempt && { attempt: attempt.number }) };
-    const tool = this.#environment.registry.get(name) ? name : 'unknown';
+    const tool = environment.registry.get(name) ? name : 'unknown';
     this.#worker.observe?.({ kind: 'tool_call', about, tool, callId, ...end });
   }
 }
