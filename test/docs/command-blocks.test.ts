@@ -1,5 +1,5 @@
-// What a reader can type is right: the program knows each command line of the documents, and a
-// test runs each block of commands, or the page says beside it why none does.
+// The program knows each command line of the documents, and a test runs each block of commands, or
+// the line before the block says why none does.
 import { expect, test } from 'vitest';
 import { blocksOf, pages, readPage, shellBlocks, typedLines } from '../support/documents.ts';
 import { commandLines, problemOf } from './command-lines.ts';
@@ -20,7 +20,7 @@ const RUN_BY: Readonly<Record<string, string>> = {
 /** Made from the help: usages, not command lines. */
 const GENERATED = /<!-- made from the help -->[\s\S]*<!-- end -->/;
 
-/** What is written of a page, without its blocks. */
+/** Returns the text of a page without its blocks and without what is generated. */
 const proseOf = (page: string): string =>
   readPage(page)
     .replace(GENERATED, '')

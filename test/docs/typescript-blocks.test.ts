@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { blocksOf, pages, root, type Block } from '../support/documents.ts';
 
 /**
- * What a reader of a page has before its examples, by name: declared here where a block does not
+ * The names that a page takes for granted before its examples: declared here where a block does not
  * declare it, and not written on the page.
  */
 const PAGE_HAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {

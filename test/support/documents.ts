@@ -54,7 +54,7 @@ const SHELL: ReadonlySet<string> = new Set(['sh', 'bash', 'console']);
 export const shellBlocks = (page: string): readonly Block[] =>
   blocksOf(page).filter(({ language, notRun }) => SHELL.has(language) && notRun === null);
 
-/** What is typed: in a block with output, the lines after a prompt. */
+/** Returns the lines that a reader types: in a block with output, those after a prompt. */
 export const typedLines = ({ language, code }: Block): readonly string[] => {
   const lines = code.trimEnd().split('\n');
   return language === 'console' ? lines.filter((line) => line.startsWith('$ ')).map((line) => line.slice(2)) : lines;
