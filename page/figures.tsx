@@ -50,8 +50,8 @@ export function MeterBar({ share, name }: { readonly share: number; readonly nam
   return (
     <>
       <svg class="meter" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-        <rect width="100" height="6" class="meter-room" />
-        <rect width={String(percent)} height="6" class={share > 0.7 ? 'meter-full' : 'meter-used'} />
+        <rect width="100" height="6" class="track" />
+        <rect width={String(percent)} height="6" class={share > 0.7 ? 'near' : 'context'} />
       </svg>{' '}
       <small class="inline" title={name}>{`${percent} %`}</small>
     </>
@@ -86,7 +86,7 @@ export function AreaPlot({ values, tone, most }: AreaProps) {
           <path class="stroke" d={`M${line}`} />
         </>
       )}
-      {most === undefined ? null : <path class="most" d={`M0 ${at(most, 0).split(' ')[1]}H${WIDTH}`} />}
+      {most === undefined ? null : <path class="level bad" d={`M0 ${at(most, 0).split(' ')[1]}H${WIDTH}`} />}
     </svg>
   );
 }
@@ -120,7 +120,7 @@ export function HourPlot({ beats }: { readonly beats: readonly number[] }) {
   const top = Math.max(...beats, 1);
   const sum = beats.reduce((all, beat) => all + beat, 0);
   return (
-    <svg class="hour" viewBox="0 0 96 20" role="img" aria-label={`${sum} steps in the last hour`}>
+    <svg class="hour tone-run" viewBox="0 0 96 20" role="img" aria-label={`${sum} steps in the last hour`}>
       <path class="floor" d="M0 19.5H96" />
       {beats.map((beat, at) =>
         beat === 0 ? null : (

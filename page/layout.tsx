@@ -65,7 +65,7 @@ export function Layout(props: Props) {
           data-role={viewer?.role}
           data-owner={viewer?.name === null ? '' : undefined}
         >
-          <a class="skip" href="#main">
+          <a class="skip unseen" href="#main">
             Skip to the content
           </a>
           {bare ? <main id="main">{children}</main> : <Frame {...props} />}
@@ -119,7 +119,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
           />
           <kbd>/</kbd>
           {filterProblem === undefined ? null : (
-            <p id="filter-problem" class="bad" role="alert">
+            <p id="filter-problem" class="pop bad" role="alert">
               {filterProblem}
             </p>
           )}
@@ -139,7 +139,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
             <a href={path} aria-current={current(section)} title={name}>
               <Icon name={section} />
               <span>{name}</span>
-              <b class={section === 'inbox' ? 'count hot' : 'count'} data-count={section} />
+              <b class={section === 'inbox' ? 'count hot far' : 'count far'} data-count={section} />
             </a>
           ))}
           <h2>Views</h2>
@@ -238,7 +238,7 @@ function KeyList() {
   return (
     <dialog id="keys" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
-      <dl>
+      <dl class="facts">
         {KEYS.map(([keys, what]) => (
           <>
             <dt>

@@ -50,14 +50,14 @@ function FileView({ change, whole }: { readonly change: PreviewedChange; readonl
   const { path, isNew, hunks, added, removed, left, problem, note } = change;
   const size = isNew || (whole && removed === 0) ? `new, ${formatCount(added, 'line')}` : null;
   return (
-    <figure class="view-file">
-      <figcaption>
+    <figure class="card view view-file">
+      <figcaption class="row">
         <Icon name="file" />
         <code>{showUnseen(path.slice(0, 500))}</code>
         {size === null ? (
           <>
-            <b class="added">{`+${added}`}</b>
-            <b class="removed">{`−${removed}`}</b>
+            <b class="good">{`+${added}`}</b>
+            <b class="bad">{`−${removed}`}</b>
           </>
         ) : (
           <span class="quiet">{size}</span>
@@ -122,9 +122,9 @@ function CommandView({ fields, cwd }: { readonly fields: Readonly<Record<string,
   // What is cut from view is judged as well.
   const { says, words } = judgeCommand(String(command));
   return (
-    <figure class="view-command">
+    <figure class="card view view-command">
       {typeof description === 'string' ? <p class="view-about">{showUnseen(description.slice(0, 1_000))}</p> : null}
-      <figcaption>
+      <figcaption class="row">
         <Icon name="shell" />
         <code>{showUnseen(cwd)}</code>
       </figcaption>
@@ -171,7 +171,7 @@ function FetchView({ fields }: { readonly fields: Readonly<Record<string, unknow
   const text = String(url);
   const host = URL.canParse(text) ? new URL(text).host : text;
   return (
-    <figure class="view-fetch">
+    <figure class="card view view-fetch">
       <p class="view-host">{showUnseen(host.slice(0, 300))}</p>
       <p class="view-url">
         <code>{showUnseen(text.slice(0, LONGEST))}</code>
@@ -187,7 +187,7 @@ function QuestionView({ input }: { readonly input: unknown }) {
 
 function TasksView({ tasks }: { readonly tasks: readonly unknown[] }) {
   return (
-    <ul class="view-tasks">
+    <ul class="card view-tasks">
       {tasks.slice(0, 200).map((task) => {
         const { title, text, content, state, status = state } = asRecord(task);
         const words = [title, text, content, task].find((one) => typeof one === 'string');
@@ -205,7 +205,7 @@ function TasksView({ tasks }: { readonly tasks: readonly unknown[] }) {
 function AgentView({ fields }: { readonly fields: Readonly<Record<string, unknown>> }) {
   const { prompt, ...others } = fields;
   return (
-    <figure class="view-agent">
+    <figure class="card view view-agent">
       <FieldsView fields={others} input={others} />
       <pre tabindex={0} aria-label="Prompt of the agent">
         {showUnseen(String(prompt).slice(0, LONGEST))}

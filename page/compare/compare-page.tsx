@@ -43,9 +43,9 @@ export async function comparePage(
     >
       <div class="compare">
         <h1>Compare</h1>
-        <form data-go="/compare">
+        <form class="row wrap" data-go="/compare">
           {(['a', 'b', 'c'] as const).map((name) => (
-            <label>
+            <label class="grow">
               <span>{`Session ${name.toUpperCase()}${name === 'c' ? ' (optional)' : ''}`}</span>
               <input
                 name={name}
@@ -80,7 +80,7 @@ function Choices({ recent, asked }: { readonly recent: readonly SessionInfo[]; r
   return (
     <>
       <h2>{first ? 'Choose the session to compare it with' : 'Choose the first session'}</h2>
-      <ul class="card compare-choices">
+      <ul class="card pad compare-choices">
         {shown.map(({ session, title, startedAt }) => (
           <li class="row">
             <a
@@ -115,7 +115,7 @@ function Comparison({ sessions }: Compared) {
       {parts === null ? null : (
         <div class="compare-heads">
           {replies.map((each, at) => (
-            <section class="card" aria-label={`Reply ${parts + 1} of ${LETTERS[at]}`}>
+            <section class="card pad" aria-label={`Reply ${parts + 1} of ${LETTERS[at]}`}>
               <PartingReply reply={each[parts]} session={sessions[at]?.seen.session ?? ''} />
             </section>
           ))}
@@ -124,7 +124,7 @@ function Comparison({ sessions }: Compared) {
       <h2>Last answers</h2>
       <div class="compare-heads">
         {replies.map((each, at) => (
-          <section class="card prose said" aria-label={`Last answer of ${LETTERS[at]}`}>
+          <section class="card pad prose said" aria-label={`Last answer of ${LETTERS[at]}`}>
             <MarkdownText text={lastAnswer(each)} />
           </section>
         ))}
@@ -139,7 +139,7 @@ function Heads({ sessions }: Compared) {
   return (
     <div class="compare-heads">
       {sessions.map((standing, at) => (
-        <section class="card" aria-label={`Session ${LETTERS[at]}`}>
+        <section class="card pad" aria-label={`Session ${LETTERS[at]}`}>
           <p class="row">
             <StateChipOf standing={standing} />
             <a class="cut" href={`/sessions/${standing.seen.session}`}>
@@ -224,7 +224,7 @@ function FilesOfEach({ sessions }: Compared) {
   return (
     <div class="compare-heads">
       {sessions.map(({ files, seen }, at) => (
-        <section class="card" aria-label={`Files of ${LETTERS[at]}`}>
+        <section class="card pad" aria-label={`Files of ${LETTERS[at]}`}>
           {files.length === 0 ? <p class="quiet">None.</p> : null}
           <ul>
             {files.slice(0, MOST_FILES).map(({ path }) => (

@@ -271,7 +271,7 @@ function fleetParts(looked: Looked, troubles: readonly Trouble[], view: FleetVie
 
 function Tabs({ counts, view }: { readonly counts: TabCounts; readonly view: FleetView }) {
   return (
-    <nav id="tabs" class="fleet-tabs" aria-label="Sessions by state">
+    <nav id="tabs" class="tabs" aria-label="Sessions by state">
       {(Object.keys(tabs) as Tab[]).map((tab) => (
         <a href={fleetAddress(view, { tab })} aria-current={view.tab === tab ? 'page' : undefined} data-tab={tab}>
           {tabs[tab][0]} <span class="count">{formatNumber(counts[tab])}</span>

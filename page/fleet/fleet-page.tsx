@@ -35,7 +35,7 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
       filter={refused?.filter ?? view.filter}
       filterProblem={refused?.problem}
     >
-      <header class="fleet-head">
+      <header class="row fleet-head">
         <h1>Sessions</h1>
         <small class="inline">live</small>
         <nav class="choice far" aria-label="Time that the plots show">
@@ -55,8 +55,8 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
       <div id={FLEET.needs} data-fresh>
         {into(FLEET.needs)}
       </div>
-      <div class="fleet-bar">
-        <div id={FLEET.tabs} class="tab-place" data-fresh>
+      <div class="row fleet-bar">
+        <div id={FLEET.tabs} class="grow" data-fresh>
           {into(FLEET.tabs)}
         </div>
         <ListTools view={view} />
@@ -105,7 +105,7 @@ function ListTools({ view }: { readonly view: FleetView }) {
       </nav>
       <details class="menu" id="grouping">
         <summary class="button small">{`Group: ${groupings[view.group]}`}</summary>
-        <nav class="card" aria-label="Group by">
+        <nav class="pop" aria-label="Group by">
           {(Object.keys(groupings) as Grouping[]).map((group) => (
             <a href={fleetAddress(view, { group })} aria-current={group === view.group ? 'true' : undefined}>
               {groupings[group]}
@@ -115,10 +115,10 @@ function ListTools({ view }: { readonly view: FleetView }) {
       </details>
       <details class="menu" id="columns">
         <summary class="button small">Columns</summary>
-        <fieldset class="card">
+        <fieldset class="pop">
           <legend class="unseen">Columns to show</legend>
           {columnList.map(([id, { name, shown }]) => (
-            <label>
+            <label class="row">
               <input type="checkbox" name="column" value={id} checked={shown} /> {name}
             </label>
           ))}

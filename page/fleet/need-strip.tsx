@@ -22,7 +22,7 @@ export function NeedStrip({ needs, waiting }: StripProps) {
   const oldest = Math.min(...waiting.map(({ askedAt }) => askedAt ?? Infinity));
   return (
     <section class="card needs" id="needs" aria-label="Needs you">
-      <header>
+      <header class="row">
         <Icon name="waiting" />
         <h2>{waiting.length === 1 ? '1 needs you' : `${formatNumber(waiting.length)} need you`}</h2>
         <small class="inline cut">
@@ -80,7 +80,7 @@ function NeedRow({ approval, title }: Need) {
       data-what={`${name} ${showUnseen(oneLine(what, MOST_WHAT))}`}
     >
       <Icon name={icon} />
-      <b class="tool">{name}</b>
+      <b class="tool cut">{name}</b>
       <a class="cut need-task" href={path}>
         {showUnseen(title) || session}
       </a>

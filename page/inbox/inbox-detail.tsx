@@ -39,7 +39,7 @@ export function InboxDetail(props: DetailProps) {
   return (
     <article
       id="inbox-detail"
-      class="inbox-detail"
+      class="inbox-detail grow"
       aria-labelledby="inbox-title"
       data-item={id}
       data-session={name}
@@ -50,19 +50,19 @@ export function InboxDetail(props: DetailProps) {
       data-kind={isQuestion ? 'question' : 'call'}
     >
       <div class="inbox-body">
-        <header class="inbox-top">
-          <span class="chip asks">
+        <header class="row wrap inbox-top">
+          <span class="chip toned wait">
             <Icon name={summary.icon} />
             {showUnseen(isQuestion ? 'question' : approval.tool.slice(0, 80))}
           </span>
-          <h1 id="inbox-title" tabindex={-1}>
+          <h1 id="inbox-title" class="grow" tabindex={-1}>
             {showUnseen(session.title.slice(0, 300))}
           </h1>
           <a class="open" href={`/sessions/${encodeURIComponent(name)}`} data-open>
             Open session <kbd>o</kbd>
           </a>
         </header>
-        <dl class="inbox-facts">
+        <dl class="facts">
           <dt>Why asked</dt>
           <dd>{isQuestion ? `${asker} asks` : showUnseen(reason.slice(0, 500))}</dd>
           <dt>Where</dt>
@@ -80,8 +80,8 @@ export function InboxDetail(props: DetailProps) {
           </dd>
         </dl>
         {said === '' ? null : (
-          <section class="inbox-said" aria-label="What it said before the call">
-            <p class="label">What it said before the call</p>
+          <section class="card pad inbox-said" aria-label="What it said before the call">
+            <p class="quiet">What it said before the call</p>
             <p class="words">{showUnseen(said.slice(-LONGEST_SAID))}</p>
           </section>
         )}
@@ -102,7 +102,7 @@ function WhatItDoes({ item: { approval }, cwd, file }: DetailProps) {
   if (problem !== undefined) return null;
   return (
     <section class="inbox-what" aria-label="What it would do">
-      <div class="choice" role="group" aria-label="Shown as">
+      <div class="choice far" role="group" aria-label="Shown as">
         <button type="button" data-pane="view" aria-pressed="true">
           View
         </button>
@@ -130,11 +130,11 @@ function Alike({ item }: { readonly item: InboxItem }) {
   if (alike.length === 0) return null;
   const all = [approval, ...alike].map(({ session, call, inputHash }) => ({ session, call, inputHash }));
   return (
-    <section class="inbox-alike" aria-label="Alike">
+    <section class="card pad row wrap inbox-alike" aria-label="Alike">
       <b>{`${alike.length} more like this`}</b>
       <span class="quiet">{`in ${formatCount(new Set(alike.map(runOf)).size, 'session')}`}</span>
       <OtherPlaces item={item} />
-      <button type="button" data-do="allow-alike" data-needs="decide" data-calls={JSON.stringify(all)}>
+      <button type="button" class="far" data-do="allow-alike" data-needs="decide" data-calls={JSON.stringify(all)}>
         {`Allow all ${all.length}`} <kbd>⇧A</kbd>
       </button>
     </section>
@@ -151,7 +151,7 @@ function OtherPlaces({ item: { alike, summary } }: { readonly item: InboxItem })
 function DecisionBar({ item: { approval } }: DetailProps) {
   const { session, call, problem } = approval;
   return (
-    <footer class="inbox-bar" data-needs="decide" role="group" aria-label="Decide">
+    <footer class="bar" data-needs="decide" role="group" aria-label="Decide">
       {problem === undefined ? (
         <>
           <button type="button" class="allow" data-do="allow">
@@ -194,7 +194,7 @@ function AnswerBar({ item: { approval } }: DetailProps) {
   const { options } = parseQuestion(approval.input);
   const { session, call } = approval;
   return (
-    <footer class="inbox-bar question" data-needs="decide" role="group" aria-label="Answer">
+    <footer class="bar question" data-needs="decide" role="group" aria-label="Answer">
       {options.map((option, nth) => (
         <button type="button" data-do="answer" value={option}>
           {showUnseen(option)} {nth < 9 ? <kbd>{nth + 1}</kbd> : null}
@@ -232,7 +232,7 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
       <h2 id="always-title">Allow and don’t ask again</h2>
       <div class="always-rules">
         {rules.map(({ rule, says, covers }, nth) => (
-          <label class="always-rule">
+          <label class="card row always-rule">
             <input
               type="radio"
               name="rule"
@@ -247,7 +247,7 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
         ))}
         {rules.length === 0 ? <p class="quiet">No rule fits this call. You can still allow it once.</p> : null}
       </div>
-      <fieldset class="always-scope">
+      <fieldset class="choice-list">
         <legend>For</legend>
         {SCOPES.map(([value, name], nth) => (
           <label>
@@ -273,7 +273,7 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
 /** Shown when nothing waits. */
 export function NothingWaits({ working, last }: { readonly working: number; readonly last: LastDecision | null }) {
   return (
-    <article id="inbox-detail" class="inbox-detail" data-empty>
+    <article id="inbox-detail" class="inbox-detail grow" data-empty>
       <div class="empty">
         <Icon name="done" />
         <h1 id="inbox-title" tabindex={-1}>

@@ -186,14 +186,14 @@ function ItemRow({ item: { id, approval, session, summary, alike, isSoon }, isRe
         data-alike={alike.length}
       >
         <Icon name={summary.icon} />
-        <span class="task">{showUnseen(session.title.slice(0, 200))}</span>
-        <span class="age">
+        <span class="cut task">{showUnseen(session.title.slice(0, 200))}</span>
+        <span class="quiet">
           <Age at={isSoon ? deadline : (askedAt ?? deadline)} />
         </span>
-        <span class="what">
+        <span class="cut what">
           <b>{showUnseen(summary.tool.slice(0, 60))}</b> {showUnseen(summary.what.slice(0, 200))}
         </span>
-        <span class="marks">
+        <span class="row marks">
           {summary.risk === undefined ? null : <span class="bad">{summary.risk}</span>}
           {problem === undefined ? null : <span class="bad">can’t be read</span>}
           {agent === '' ? null : <span class="quiet cut">{showUnseen(agent.trim().slice(0, 80))}</span>}

@@ -243,7 +243,7 @@ function FiringList({ firings, linked, ends }: FiringsProps) {
 function FiringEnd({ state }: { readonly state: SessionState | undefined }) {
   if (state === undefined) return null;
   const word = state.word === 'idle' || state.word === 'closed' ? 'completed' : state.word;
-  return <span class={`chip state-${state.tone}`}>{word}</span>;
+  return <span class={`chip toned tone-${state.tone}`}>{word}</span>;
 }
 
 function SessionLink({ session }: { readonly session: string }) {

@@ -18,7 +18,7 @@ export function schedulesPage({ parts, ring }: SchedulesFeed) {
       styles={['sessions.css']}
       banners={into(SCHEDULES.banners)}
     >
-      <header class="fleet-head">
+      <header class="row fleet-head">
         <h1>Schedules</h1>
         <button type="button" class="far" data-needs="steer" data-opens="new-schedule" aria-haspopup="dialog">
           <Icon name="plus" />
@@ -30,7 +30,7 @@ export function schedulesPage({ parts, ring }: SchedulesFeed) {
       <div id={SCHEDULES.count} data-fresh>
         {into(SCHEDULES.count)}
       </div>
-      <table class="fleet schedules">
+      <table class="schedules">
         <thead>
           <tr>
             {['Schedule', 'Times', 'Next', 'Past runs', 'State', 'Actions'].map((heading) => (

@@ -40,7 +40,7 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
       data-risk={risk}
       data-what={showUnseen(`${label} ${oneLine(what, MOST_WHAT)}`)}
     >
-      <header>
+      <header class="row wrap">
         <Icon name={icon} />
         <h2 id={`${id}-title`}>
           <span class="tool">{showUnseen(tool.slice(0, 80))}</span>
@@ -59,7 +59,7 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
       ) : (
         <p class="bad">{showUnseen(problem)}</p>
       )}
-      <div class="decision-bar" data-needs="decide">
+      <div class="bar" data-needs="decide">
         {problem === undefined ? (
           <form data-decides={`${path}/approve`}>
             <input type="hidden" name="call" value={call} />
@@ -68,8 +68,8 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
               <Icon name="done" />
               <span data-allow>Allow</span> <kbd>a</kbd>
             </button>
-            <details class="edit" id={`${id}-edit`} data-needs="steer">
-              <summary data-act="edit">
+            <details class="edit-input" id={`${id}-edit`} data-needs="steer">
+              <summary class="button plain" data-act="edit">
                 Edit input <kbd>e</kbd>
               </summary>
               <label>
@@ -126,7 +126,7 @@ function AnswerForm({ approval }: Pick<Props, 'approval'>) {
       data-hash={inputHash}
       data-what={showUnseen(oneLine(question, MOST_WHAT))}
     >
-      <header>
+      <header class="row wrap">
         <Icon name="question" />
         <h2 id={`${id}-title`}>{`${asker} asks${showUnseen(ofAgent(approval))}`}</h2>
         <small class="quiet">
@@ -136,7 +136,7 @@ function AnswerForm({ approval }: Pick<Props, 'approval'>) {
       </header>
       <p class="asked decision-view">{showUnseen(question.slice(0, LONGEST))}</p>
       {problem === undefined ? null : <p class="bad">{showUnseen(problem)}</p>}
-      <form class="decision-bar" data-needs="decide" data-decides={`/sessions/${session}/answer`}>
+      <form class="bar" data-needs="decide" data-decides={`/sessions/${session}/answer`}>
         <input type="hidden" name="call" value={call} />
         {options.map((option, nth) => (
           <button name="answer" value={option} data-act={`answer-${nth + 1}`}>

@@ -96,10 +96,10 @@ function countPart(id: string, into: string, count: number) {
 /** The oldest is on the screen; the next takes its place when it is decided. */
 function WaitingNumber({ of }: { readonly of: number }) {
   return (
-    <p id="waiting-number" class="waiting-number">
+    <small id="waiting-number" class="number">
       {`1 of ${formatNumber(of)} `}
       <a href="/inbox">all in the inbox</a>
-    </p>
+    </small>
   );
 }
 

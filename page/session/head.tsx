@@ -54,7 +54,7 @@ export function StateChip({ standing, named = true }: { readonly standing: Stand
   const { kind, icon, words, since } = headStateOf(standing);
   const { phase, parkedUntil } = standing.seen;
   return (
-    <span id={named ? 'state-now' : undefined} class={`chip state-chip ${kind}`}>
+    <span id={named ? 'state-now' : undefined} class={`chip toned state-chip ${kind}`}>
       <Icon name={icon} />
       <span>{words}</span>
       {phase === 'parked' && parkedUntil !== undefined ? (
@@ -74,7 +74,7 @@ export function TagList({ tags }: { readonly tags: Readonly<Record<string, strin
       {Object.entries(tags ?? {})
         .slice(0, 6)
         .map(([name, value]) => (
-          <span class="chip tag">{showUnseen(`${name}=${value}`)}</span>
+          <span class="chip tag cut">{showUnseen(`${name}=${value}`)}</span>
         ))}
     </>
   );
@@ -87,6 +87,7 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
   const act = (name: string, label: string, on: boolean, more: Readonly<Record<string, string>> = {}) => (
     <button
       type="button"
+      class="small"
       data-act={name}
       data-needs="steer"
       hx-post={`${path}/${name}`}
@@ -101,22 +102,22 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
   const parked = seen.phase === 'parked';
   const stopped = seen.phase === 'idle' && (seen.last?.terminal.reason ?? 'completed') !== 'completed';
   return (
-    <div class="buttons" id="steering">
+    <div class="row" id="steering">
       {act('interrupt', 'Interrupt', open && (isUnderWay(seen) || seen.unseen))}
       {parked ? act('resume', 'Resume', open) : stopped ? act('continue', 'Continue', open) : null}
       {seen.facts?.agent === undefined ? (
-        <button type="button" data-needs="steer" data-opens="fork" aria-haspopup="dialog">
+        <button type="button" class="small" data-needs="steer" data-opens="fork" aria-haspopup="dialog">
           Fork
         </button>
       ) : null}
-      <button type="button" data-needs="steer" data-opens="share" aria-haspopup="dialog">
+      <button type="button" class="small" data-needs="steer" data-opens="share" aria-haspopup="dialog">
         Share
       </button>
       <details class="menu" id="more-actions">
-        <summary aria-label="More actions">
+        <summary class="button small" aria-label="More actions">
           <Icon name="more" />
         </summary>
-        <div>
+        <div class="pop">
           {act('again', 'Run again', seen.facts?.agent === undefined)}
           <a class="button" href={`/compare?a=${seen.session}`}>
             Compare with another

@@ -30,7 +30,7 @@ export function SpendPart({ standing: { items, config, recent, agents } }: { rea
           <HeadMeter share={(run.spend.usd ?? 0) / limit} kind="cost" label="Cost of its limit" />
         </p>
       )}
-      <dl class="pairs">
+      <dl class="facts pairs">
         <Pair name="This session" value={formatMoney(replies.usd)} />
         {agents.length === 0 ? null : (
           <Pair name={agents.length === 1 ? '1 agent' : `${agents.length} agents`} value={formatMoney(ofAgents)} />
@@ -40,7 +40,7 @@ export function SpendPart({ standing: { items, config, recent, agents } }: { rea
       <h2 class="row">
         Tokens <span class="far">{shortAmount(totalTokens(all.spend.usage))}</span>
       </h2>
-      <dl class="pairs">
+      <dl class="facts pairs">
         <Pair name="Cache reads" value={shortAmount(all.spend.usage.cacheRead)} />
         <Pair name="Cache writes" value={shortAmount(all.spend.usage.cacheWrite)} />
         <Pair name="Uncached input" value={shortAmount(all.spend.usage.input)} />
@@ -141,7 +141,7 @@ export function AboutPart({
   const { agent, querySource } = seen.facts ?? {};
   return (
     <section id="about" class="part">
-      <dl class="pairs">
+      <dl class="facts pairs">
         <Pair name="Session" value={<code>{showUnseen(seen.session)}</code>} />
         <Pair name="Started" value={<Moment at={seen.startedAt} />} />
         <Pair

@@ -58,7 +58,7 @@ export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes 
         <LaneRow lane={lane} from={from} to={to} isRoot={at === 0} />
       ))}
       <div class="map-axis" aria-hidden="true" />
-      <ul class="legend" aria-label="Colours">
+      <ul class="row wrap legend" aria-label="Colours">
         {KINDS.filter(([kind]) => lanes.some(({ segments }) => segments.some((one) => one.kind === kind))).map(
           ([kind, name]) => (
             <li class={`key ${kind}`}>{name}</li>
@@ -75,7 +75,7 @@ export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes 
 /** Says how to zoom, and takes it back. */
 export function ZoomNote() {
   return (
-    <span class="zoom-note">
+    <span class="zoom-note quiet cut">
       <span>drag to zoom</span>
       <button type="button" class="plain" data-unzoom>
         <kbd>z</kbd> all

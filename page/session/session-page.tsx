@@ -55,7 +55,7 @@ export async function sessionPage(
       part="transcript"
       foot={<Composer path={path} suggested={partsIn(PLACES.suggested)} />}
     >
-      <section id="transcript" aria-label="Transcript" data-fresh>
+      <section id="transcript" class="grow" aria-label="Transcript" data-fresh>
         <h2 class="unseen">Transcript</h2>
         {raw(transcript)}
       </section>
@@ -69,7 +69,7 @@ export async function sessionPage(
 /** One row that grows with what is written. */
 function Composer({ path, suggested }: { readonly path: string; readonly suggested: string }) {
   return (
-    <form class="composer" id="composer" data-needs="steer" hx-post={`${path}/send`} hx-target="#said">
+    <form class="row wrap composer" id="composer" data-needs="steer" hx-post={`${path}/send`} hx-target="#said">
       <label class="unseen" for="message">
         Message this session
       </label>

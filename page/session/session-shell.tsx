@@ -56,8 +56,8 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
     >
       <div class="session" id="session" data-session={seen.session}>
         <header class="session-head">
-          <div class="line">
-            <a class="back" href="/" aria-label="All sessions">
+          <div class="row line">
+            <a class="quiet" href="/" aria-label="All sessions">
               <Icon name="back" />
             </a>
             <h1 class="cut" title={name}>
@@ -66,17 +66,17 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
             <span id={PLACES.phase} data-fresh>
               {into(PLACES.phase)}
             </span>
-            <span class="tags">
+            <span class="row cut tags">
               <TagList tags={seen.facts?.tags} />
             </span>
-            <div id={PLACES.controls} data-fresh>
+            <div id={PLACES.controls} class="far" data-fresh>
               {into(PLACES.controls)}
             </div>
           </div>
           <div id={PLACES.state} data-fresh>
             {into(PLACES.state)}
           </div>
-          <div class="line parts">
+          <div class="row line parts">
             <nav class="tabs" aria-label="Parts of this session">
               {(Object.keys(PARTS) as (keyof typeof PARTS)[]).map((each) => (
                 <a
@@ -129,7 +129,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
 /** Searches the whole session on the server, whatever of it is drawn. */
 function FindForm({ path }: { readonly path: string }) {
   return (
-    <form class="find-in" role="search" aria-label="In this session" data-find={`${path}/find`}>
+    <form class="find-in far" role="search" aria-label="In this session" data-find={`${path}/find`}>
       <Icon name="search" />
       <input
         id="find-in"
@@ -141,7 +141,7 @@ function FindForm({ path }: { readonly path: string }) {
         aria-controls="found"
       />
       <kbd>f</kbd>
-      <div id="found" role="status" aria-live="polite" />
+      <div id="found" class="pop" role="status" aria-live="polite" />
     </form>
   );
 }
@@ -190,7 +190,7 @@ function Inspector({ feed, ui, path, into }: InspectorProps) {
   };
   return (
     <aside class="inspector" id="inspector" aria-label="About this session">
-      <div class="panels" role="tablist" aria-label="Details">
+      <div class="tabs panels" role="tablist" aria-label="Details">
         {PANELS.map((name, at) => (
           <button
             type="button"

@@ -87,7 +87,7 @@ export function decideByKey({ timeStamp }, decision, { act, harm }) {
   const kbd = document.createElement('kbd');
   kbd.textContent = SECOND;
   line.append(`Allow? It ${harm}. Press `, kbd, ' to allow, or any other key to cancel.');
-  (decision.querySelector('.inbox-bar, .decision-bar') ?? decision).before(line);
+  (decision.querySelector('.bar') ?? decision).before(line);
   armed = { decision, act, line, since: timeStamp };
 }
 

@@ -90,7 +90,7 @@ const keys = {
   w: () => press('always'),
   e: () => {
     press('edit');
-    document.querySelector('.decision .edit[open] textarea')?.focus();
+    document.querySelector('.decision .edit-input[open] textarea')?.focus();
   },
   f: () => document.getElementById('find-in')?.focus(),
   n: () => [...document.querySelectorAll('[data-opens="new-task"]')].slice(0, 2).forEach(click),

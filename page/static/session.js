@@ -14,11 +14,9 @@ const measure = () => {
   style.setProperty('--head', `${head?.offsetHeight ?? 0}px`);
   style.setProperty('--map', `${stays ? map.offsetHeight : 0}px`);
   style.setProperty('--map-room', `${map?.offsetHeight ?? 0}px`);
-  const foot = document.querySelector('.foot');
-  style.setProperty('--foot', `${foot?.offsetHeight ?? 0}px`);
 };
 const sizes = new ResizeObserver(measure);
-for (const one of [banners, head, map, document.querySelector('.foot')]) if (one) sizes.observe(one);
+for (const one of [banners, head, map]) if (one) sizes.observe(one);
 measure();
 
 // The minimap.

@@ -60,7 +60,7 @@ function ContextPlot({ session, columns, config, last }: Props & { readonly last
     >
       <PlotBars columns={columns} value={({ context }) => context / top} />
       {columns.map((one, x) =>
-        one.compactions > 0 ? <rect class="compacted" x={x + 0.1} y={0} width={0.3} height={HIGH} /> : null,
+        one.compactions > 0 ? <rect class="warn" x={x + 0.1} y={0} width={0.3} height={HIGH} /> : null,
       )}
       {marks.map((tokens, which) => (
         <LevelLine at={tokens / top} across={columns.length} kind={which === 0 ? 'warn' : 'bad'} />
@@ -95,7 +95,7 @@ function SpendPlot({ session, columns, name, amount, total, limit, words }: Spen
       told={(column) => `${words(amount(column))}, ${words(total(column))} in the run`}
     >
       <PlotBars columns={columns} value={(column) => amount(column) / most} />
-      <polyline class="total" points={columns.map((one, x) => `${x + 0.5},${heightAt(total(one) / top)}`).join(' ')} />
+      <polyline class="stroke" points={columns.map((one, x) => `${x + 0.5},${heightAt(total(one) / top)}`).join(' ')} />
       {limit === null ? null : <LevelLine at={limit / top} across={columns.length} kind="bad" />}
     </PlotFrame>
   );
@@ -130,8 +130,8 @@ type PlotProps = Omit<Props, 'config'> & {
 function PlotFrame({ name, words, session, columns, told, peak, children }: PlotProps) {
   const [first, last] = [columns[0], columns.at(-1)];
   return (
-    <figure class="plot">
-      <figcaption title={`${name}: ${words}`}>
+    <figure class="card pad plot">
+      <figcaption class="cut" title={`${name}: ${words}`}>
         <b>{name}</b> <span>{words}</span>
       </figcaption>
       <svg viewBox={`0 0 ${Math.max(24, columns.length)} ${HIGH}`} preserveAspectRatio="none" aria-hidden="true">
@@ -144,7 +144,7 @@ function PlotFrame({ name, words, session, columns, told, peak, children }: Plot
           </a>
         ))}
       </svg>
-      <p class="plot-axis" aria-hidden="true">
+      <p class="axis" aria-hidden="true">
         <span>{first ? `run ${first.first.run}, #${first.first.iteration}` : ''}</span>
         <span>{peak}</span>
         <span>{last ? `#${last.last.iteration}` : ''}</span>
@@ -164,7 +164,7 @@ function PlotBars({
     <>
       {columns.map((column, x) => {
         const y = heightAt(value(column));
-        return <rect class="amount" x={x + 0.1} y={y} width={0.8} height={Math.round((HIGH - y) * 100) / 100} />;
+        return <rect class="amount run" x={x + 0.1} y={y} width={0.8} height={Math.round((HIGH - y) * 100) / 100} />;
       })}
     </>
   );

@@ -175,13 +175,13 @@ function Summary({ bars, path, withoutWaits, note, shown: { from }, of, whole }:
     : formatCount(of, 'iteration');
   return (
     <>
-      <div class="row summary">
+      <div class="row wrap summary">
         <p>
           <b>{`${count}, ${shortTime(took)}${isPart ? ` of ${shortTime(whole)}` : ''}`}</b>{' '}
           <span>{clockSummaryText(bars)}</span>
         </p>
         <ZoomNote />
-        <nav class="switch" aria-label="Scale">
+        <nav class="choice" aria-label="Scale">
           <a href={path} aria-current={withoutWaits ? undefined : 'true'}>
             Wall clock
           </a>
@@ -239,13 +239,13 @@ function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
   const scale = clockScale(Math.min(...bars.map(({ from }) => from)), to, withoutWaits ? waits : []);
   const groups = groupRows(rowsOf(bars, agents));
   return (
-    <div class="waterfall" id="waterfall" data-moments={momentsText(scale)}>
+    <div class="card waterfall" id="waterfall" data-moments={momentsText(scale)}>
       <div class="wf-row wf-head">
         <span>Iteration</span>
         <span class="map-axis" aria-hidden="true" />
         <span class="number">Time</span>
       </div>
-      <ol class="timeline">
+      <ol>
         {groups.map(({ rows }, at) => {
           const [row] = rows;
           const before = groups[at - 1]?.rows.at(-1)?.bar;
@@ -333,7 +333,7 @@ function IterationRows({ row: { bar, below }, before, scale, session }: RowProps
           {of.ended ? <span class="badge">{endWords(of.ended.terminal)}</span> : null}
           {of.compacted ? <span class="badge">compacted</span> : null}
           {died > 0 ? <span class="badge bad">{`${formatCount(died, 'attempt')} failed`}</span> : null}
-          <small class={moved ? 'worker moved' : 'worker'} title={workers.map((one) => showUnseen(one)).join('\n')}>
+          <small class={moved ? 'cut worker moved' : 'worker'} title={workers.map((one) => showUnseen(one)).join('\n')}>
             {last === undefined ? '' : workerName(last)}
           </small>
         </span>

@@ -85,7 +85,7 @@ function FieldList({
     );
   }
   return (
-    <dl class="fields-of-call">
+    <dl class="facts">
       {shown.slice(0, 40).map(([field, value]) => {
         const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
         return (

@@ -25,7 +25,7 @@ export function FoldedReads({ calls }: { readonly calls: readonly ShownCall[] })
   const times = calls.flatMap(({ outcome }) => (outcome && !isUntimed(outcome.log) ? [outcome.log.duration] : []));
   const names = calls.map(({ input }) => subjectOf(input)).filter((name) => name !== '');
   return (
-    <details class="call fold ok" id={`fold-${calls[0]?.anchor}`}>
+    <details class="call fold" id={`fold-${calls[0]?.anchor}`}>
       <summary>
         <Icon name="read" />
         <b class="tool">{countWords(calls)}</b>

@@ -72,7 +72,7 @@ export function FoldedText({
 export function MediaList({ media, path }: { readonly media: readonly StoredMedium[]; readonly path: string }) {
   if (media.length === 0) return null;
   return (
-    <div class="media">
+    <div class="row wrap media">
       {media.map((medium, index) => (
         <a href={`${path}/${index}`}>
           {medium.mediaType === 'application/pdf' ? (

@@ -13,7 +13,7 @@ const MOST = 40;
 export function usagePage(usage: UsageSums, days: number) {
   return (
     <Layout title="Usage" at="usage" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
-      <header class="fleet-head">
+      <header class="row fleet-head">
         <h1>Usage</h1>
         <small class="inline">of sessions started in this period</small>
         <nav class="choice far" aria-label="Days">
@@ -62,10 +62,10 @@ function UsageTable({ group, rows }: { readonly group: Group; readonly rows: rea
             {rows.slice(0, MOST).map(({ name, sessions, turns, tokens, cents }) => (
               <tr>
                 <td>{showUnseen(name.slice(0, 120))}</td>
-                <td class="bar">
+                <td class="share">
                   <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-                    <rect class="room" width="100" height="8" />
-                    <rect class="part" width={((cents / most) * 100).toFixed(1)} height="8" />
+                    <rect class="track" width="100" height="8" />
+                    <rect class="cost" width={((cents / most) * 100).toFixed(1)} height="8" />
                   </svg>
                 </td>
                 <td class="number">{formatNumber(sessions)}</td>

@@ -247,7 +247,7 @@ test('on a telephone the card has three buttons of 44 pixels, and what is decide
   await ask('Another one.', cwd, [toolUse('write', { path: 'app/export.py', content: 'def export():\n    pass\n' })]);
   const { tab, problems, close } = await stage.visit('/inbox', { viewport: { width: 390, height: 844 } });
   await detail(tab, 'A narrow one.').waitFor();
-  const buttons = tab.locator('.inbox-bar button:visible');
+  const buttons = tab.locator('#inbox-detail .bar button:visible');
   expect(await buttons.allInnerTexts()).toEqual(['Allow', 'Always…', 'Deny']);
   for (const box of await Promise.all((await buttons.all()).map((button) => button.boundingBox())))
     expect(box?.height).toBeGreaterThanOrEqual(44);

@@ -229,7 +229,7 @@ test('what is allowed with a call is on the screen with it: the same change else
     waiting('s-1', { path, old_string: 'a', new_string: 'b' }, { tool: 'edit', call });
   const alike = [change('web/a.txt', '1.1.0'), change('web/a.txt', '1.1.1'), change('../<up>/a.txt', '1.1.2')];
   const { text } = await stagedPage({ ports: { inbox: () => Promise.resolve(alike) } });
-  const section = /<section class="inbox-alike".*?<\/section>/s.exec(await text('/inbox'))?.[0] ?? '';
+  const section = /<section class="[^"]*inbox-alike".*?<\/section>/s.exec(await text('/inbox'))?.[0] ?? '';
   expect([...section.matchAll(/<code>([^<]*)<\/code>/g)].map(([, what]) => what)).toEqual([
     '../&lt;up&gt;/a.txt +1 −1',
   ]);
