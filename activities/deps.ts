@@ -1,10 +1,9 @@
 // Everything that the activities need of the world, given once by the worker (L54): nothing here is
 // global.
-import type { Attachments } from './attachments/attachments.ts';
-import type { SkillSettings } from '../tools/builtin/files/skills.ts';
-import type { AttachmentProvider } from './attachments/prefetch.ts';
+import type { SkillSettings } from '../tools/builtin/files/skill-front.ts';
+import type { AttachmentProvider, Attachments } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
-import type { Snapshots } from './snapshots/snapshots.ts';
+import type { Snapshots } from './snapshots/snapshots-port.ts';
 import type { ConfigReader, RunConfig } from '../store/configuration.ts';
 import type { Models, ModelTable } from '../store/model-facts.ts';
 import type { HookRunner } from './hooks/hooks.ts';
@@ -22,9 +21,7 @@ import type { Store } from '../store/values/store.ts';
 import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.ts';
 import type { Redact } from '../system/redact.ts';
 import type { DeferSetting } from '../tools/deferred-tools.ts';
-import type { ToolServers } from '../tools/mcp/open-servers.ts';
-import type { BackgroundCommands } from '../system/process/background-files.ts';
-import type { PreparedSandboxes } from '../system/process/prepared-sandboxes.ts';
+import type { ToolServers } from '../tools/registry.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';
 import type { CallRunner } from './calls/call-port.ts';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
@@ -44,9 +41,9 @@ export type Deps = {
   /** MCP servers, some of whose tools may not be there yet. */
   readonly servers?: ToolServers;
   /** Commands in the background, which end with the worker and with their session (L84). */
-  readonly background?: Pick<BackgroundCommands, 'close' | 'endSession'>;
+  readonly background?: { endSession(session: SessionId): Promise<void>; close(): Promise<void> };
   /** Sandboxes that wait for commands, which end with the worker. */
-  readonly prepared?: Pick<PreparedSandboxes, 'close'>;
+  readonly prepared?: { close(): void };
   /** Absent: no agent gets a work tree of its own (L72). */
   readonly worktrees?: Worktrees;
   /** Absent: files are not captured (T1). */

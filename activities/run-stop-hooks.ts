@@ -5,8 +5,7 @@ import { agentName, type Hash, type SessionId } from '../workflows/contract/ids.
 import { type Attempt, createGivenUpError, isGivenUp } from './attempt.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import type { Deps } from './deps.ts';
-import { buildHookContext } from './hooks/hook-context.ts';
-import type { HookContext } from './hooks/hooks.ts';
+import { type HookContext, buildHookContext } from './hooks/hooks.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { endIfThrows } from '../store/live/tell.ts';
 import { systemPartsOf } from '../store/system-prompt.ts';

@@ -25,6 +25,18 @@ export type ToolRegistry = {
   endsRun?(name: string): boolean;
 };
 
+/** The MCP servers of a worker. */
+export type ToolServers = {
+  readonly names: readonly string[];
+  /** Returns the instructions of servers that have a tool in the list. */
+  instructions(tools: readonly string[] | undefined): readonly string[];
+  /** Returns a sentence for each server that has left out tools. */
+  leftOut(): readonly string[];
+  /** Waits for new lists, in bounds. */
+  refresh(): Promise<void>;
+  close(): Promise<void>;
+};
+
 /** The names of tools that the Messages API accepts. */
 export const VALID_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 

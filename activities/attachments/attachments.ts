@@ -7,12 +7,11 @@ import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import { clip, quoteLines } from '../../system/text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import type { Entry } from '../../store/log/entries.ts';
-import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
 import { readInstructions } from './instructions.ts';
-import { findSkills, type Skill, type SkillSettings } from '../../tools/builtin/files/skills.ts';
-import { type Attachment, type AttachmentProvider, createPrefetch } from './prefetch.ts';
+import { findSkills, type Skill } from '../../tools/builtin/files/skills.ts';
+import type { SkillSettings } from '../../tools/builtin/files/skill-front.ts';
+import { type Attachment, type AttachmentProvider, type Attachments, createPrefetch } from './prefetch.ts';
 import type { BackgroundCommands } from '../../system/process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
 import { readFileFacts } from '../../tools/builtin/files/file-facts.ts';
@@ -21,19 +20,6 @@ import { inSentNames, namesToSend } from '../../store/transcript/tool-names.ts';
 import { isListed } from '../../tools/listed.ts';
 import { findTouchingRule, mayReadByRules } from '../../tools/rules/match-rules.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
-
-export type Attachments = {
-  /**
-   * Asks the providers when a run opened or an iteration ended, without waiting for them. Never
-   * throws.
-   */
-  prefetch(config: RunConfig): void;
-  /**
-   * Returns the entries to append after `extended`; the same again until a reply is stored. Throws
-   * nothing of its own.
-   */
-  collect(config: RunConfig, extended: ExtendedView): Promise<readonly Entry[]>;
-};
 
 /** Files in one notice. */
 const MOST_FILES = 50;

@@ -6,6 +6,9 @@ import { reasonOf } from '../../system/text.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { runFields, type Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 
 /**
  * A provider of notifications or memory: a text for the model, or null when there is nothing new.
@@ -30,6 +33,19 @@ export type AttachmentContext = {
 };
 
 export type Attachment = { readonly source: string; readonly text: string };
+
+export type Attachments = {
+  /**
+   * Asks the providers when a run opened or an iteration ended, without waiting for them. Never
+   * throws.
+   */
+  prefetch(config: RunConfig): void;
+  /**
+   * Returns the entries to append after `extended`; the same again until a reply is stored. Throws
+   * nothing of its own.
+   */
+  collect(config: RunConfig, extended: ExtendedView): Promise<readonly Entry[]>;
+};
 
 export type Prefetch = {
   /** Asks every provider that is not being asked for this session already. Never throws. */

@@ -58,7 +58,9 @@ export async function executeEarly(call: ToolCall): Promise<CallDone | VoidAttem
   return { kind: 'done', ...(await formatTimed(call, null, final, began)) };
 }
 
-/** Runs the whole of L33 for one call, at most once if it may not be repeated. Throws StoreError. */
+/**
+ * Runs the whole of L33 for one call, at most once if it may not be repeated. Throws StoreError.
+ */
 export async function executeCall(
   call: ClaimedCall,
 ): Promise<CallDone | VoidAttempt | ApprovalNeeded | DelegationNeeded> {

@@ -3,8 +3,7 @@
 import type { Tool } from '../../tools/tool.ts';
 import type { CallVerdict } from './verdict.ts';
 import type { ToolCall } from './call-context.ts';
-import { buildHookContext } from '../hooks/hook-context.ts';
-import type { PreToolVerdict } from '../hooks/hooks.ts';
+import { type PreToolVerdict, buildHookContext } from '../hooks/hooks.ts';
 import { clip } from '../../system/text.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 

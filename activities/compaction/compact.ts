@@ -5,8 +5,7 @@ import type { Compact, CompactionResult } from '../../workflows/contract/activit
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';
 import { type ObservedPlace, placeOfStep } from '../../store/live/observe.ts';
-import { buildHookContext, hookFailureNotice } from '../hooks/hook-context.ts';
-import type { HookContext } from '../hooks/hooks.ts';
+import { type HookContext, buildHookContext, hookFailureNotice } from '../hooks/hooks.ts';
 import { announceBoundary, announceEntries, endIfThrows, endWithResult } from '../../store/live/tell.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import { chooseModel, type ChosenModel, chooseWithFacts, keepsPast } from '../model/request.ts';

@@ -4,7 +4,7 @@
 import type { PrepareCompaction, PreparedCompaction } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScriptedModel } from '../guards.ts';
-import { buildHookContext } from '../hooks/hook-context.ts';
+import { buildHookContext } from '../hooks/hooks.ts';
 import { placeOfStep } from '../../store/live/observe.ts';
 import { runFields } from '../../system/log.ts';
 import { chooseWithFacts } from '../model/request.ts';

@@ -1,10 +1,12 @@
 // The hooks of a worker as the activities see them: by name, each with its input and its possible
 // answers. Hooks that crash or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
+import type { AlertKind, Notice, StopHooksRan } from '../../workflows/contract/activities.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { HookCallFacts, HookName, HookPayload } from './payloads.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import type { LiveWriter } from '../../store/live/events.ts';
 
 export type HookContext = {
   readonly session: SessionId;
@@ -123,3 +125,35 @@ export type HookRunner = {
   /** Ends what still runs when the worker has stopped: only hooks that no caller waits for. */
   close(): Promise<void>;
 };
+
+/**
+ * Builds the facts that every hook of a run is told. With `live`, watchers see each hook start and
+ * end (L60).
+ */
+export function buildHookContext(
+  {
+    session,
+    queryId,
+    depth,
+    cwd,
+    folders,
+    querySource,
+  }: Pick<RunConfig, Exclude<keyof HookContext, 'iteration' | 'signal' | 'watch'>>,
+  { iteration, signal }: Pick<HookContext, 'iteration' | 'signal'>,
+  live?: Pick<LiveWriter, 'write'>,
+): HookContext {
+  const more = { ...(folders && { folders }), ...(querySource && { querySource }) };
+  const context = { session, queryId, depth, iteration, cwd, ...more, signal };
+  return live ? { ...context, watch: watchHooks(live, iteration) } : context;
+}
+
+export function hookFailureNotice({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {
+  return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
+}
+
+function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookProgress) => void {
+  return (event) => {
+    if (event.type === 'start') live.write({ type: 'hook_start', iteration, hook: event.hook });
+    else live.write({ type: 'hook_end', iteration, hook: event.hook, result: event.result });
+  };
+}

@@ -26,7 +26,7 @@ import { clip } from '../../system/text.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { EarlyEnds } from './attempt-reply.ts';
 import { inDoubt } from './run-open-calls.ts';
-import { buildHookContext } from '../hooks/hook-context.ts';
+import { buildHookContext } from '../hooks/hooks.ts';
 import { contextTokensOf, contextUsageOf, pricesOf, spendOf } from './bill.ts';
 import { asServed } from './request.ts';
 import type { ModelStep } from './step.ts';

@@ -10,8 +10,13 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { ExtendedView } from '../../store/transcript/transcripts.ts';
-import { buildHookContext, hookFailureNotice } from '../hooks/hook-context.ts';
-import type { PromptVerdict, HookFailure, HookText } from '../hooks/hooks.ts';
+import {
+  type PromptVerdict,
+  type HookFailure,
+  type HookText,
+  buildHookContext,
+  hookFailureNotice,
+} from '../hooks/hooks.ts';
 import { agentFacts } from '../../workflows/contract/facts.ts';
 import { agentName, queryIdOf } from '../../workflows/contract/ids.ts';
 import { openStepRecord } from '../step-record.ts';

@@ -10,7 +10,7 @@ import { forAnotherWorker } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
 import { announceEntries } from '../../store/live/tell.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
-import { hookFailureNotice } from '../hooks/hook-context.ts';
+import { hookFailureNotice } from '../hooks/hooks.ts';
 import { askSessionStart, type SessionStartWords } from './around-runs.ts';
 import { runFields } from '../../system/log.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';

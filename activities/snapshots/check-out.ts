@@ -19,12 +19,11 @@ import { keySegment, type Store } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
+import type { CheckOutAbout } from './snapshots-port.ts';
 import type { WorktreePlace } from '../../store/worktree-record.ts';
 import { createHeldGit, GitProblem, type HeldGit } from '../worktrees/held-git.ts';
 import { findRepository, listWorktrees, type Repository } from '../worktrees/repository.ts';
 import { isGitRefusal, runGitHeld } from './run-git-held.ts';
-
-export type CheckOutAbout = CheckOutFiles & { readonly attempt: Attempt };
 
 type CheckOutOptions = {
   readonly sandbox: Sandbox;

@@ -12,15 +12,8 @@ import { compareSnapshots, type SnapshotMeans } from '../../store/snapshots/take
 import type { FilesPreview, RootPreview, FolderRewind } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { describeWriter, findProgramsInUse } from './programs-in-use.ts';
-import {
-  captureNow,
-  fetchSnapshots,
-  isStop,
-  openRoot,
-  type RewindAbout,
-  type RewindMeans,
-  sumUntaken,
-} from './rewind-means.ts';
+import type { RewindAbout } from './snapshots-port.ts';
+import { captureNow, fetchSnapshots, isStop, openRoot, type RewindMeans, sumUntaken } from './rewind-means.ts';
 
 /** Bounds what travels to the client: changes of one folder, and characters of their paths. */
 const MOST_CHANGES = 2_000;

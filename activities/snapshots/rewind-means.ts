@@ -14,11 +14,9 @@ import { type SnapshotMeans, takeSnapshot } from '../../store/snapshots/take-sna
 import { describeUncaptured } from '../../store/snapshots/uncaptured.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
-import type { RewindFiles, FolderRewind, RemainingFiles } from '../../workflows/contract/rewind.ts';
-import type { Attempt } from '../attempt.ts';
+import type { FolderRewind, RemainingFiles } from '../../workflows/contract/rewind.ts';
 import { isGitRefusal, runGitHeld } from './run-git-held.ts';
-
-export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
+import type { RewindAbout } from './snapshots-port.ts';
 
 export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'personal' | 'capture' | 'packs'> & {
   readonly sandbox: Sandbox;

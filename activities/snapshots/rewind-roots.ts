@@ -19,13 +19,13 @@ import { restore } from '../../store/snapshots/restore.ts';
 import { compareSnapshots, type SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import { createGivenUpError } from '../attempt.ts';
 import { describeWriter, findProgramsInUse } from './programs-in-use.ts';
+import type { RewindAbout } from './snapshots-port.ts';
 import {
   captureNow,
   fetchSnapshots,
   isStop,
   openMeans,
   openRoot,
-  type RewindAbout,
   type RewindMeans,
   sumUntaken,
 } from './rewind-means.ts';

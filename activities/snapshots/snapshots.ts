@@ -12,71 +12,25 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { View } from '../../store/view/view.ts';
-import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
+import type { FilesEntry, RootSnapshot } from '../../store/snapshots/files-entry.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
 import { packsIn } from '../../store/snapshots/packs.ts';
 import type { Store } from '../../store/values/store.ts';
 import { noteStore } from '../../store/snapshots/session-store.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
-import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
+import { describeSnapshot, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
-import { type CheckOutAbout, checkOutRoot } from './check-out.ts';
+import { checkOutRoot } from './check-out.ts';
 import { PersonalRules } from './personal-rules.ts';
 import { previewRoots } from './preview-roots.ts';
-import type { RewindAbout, RewindMeans } from './rewind-means.ts';
+import type { RewindMeans } from './rewind-means.ts';
 import { rewindRoots } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 import { sendNewPacks } from './send-new-packs.ts';
-
-export type Snapshots = {
-  /** The configuration's word for all runs; undefined when it says nothing. */
-  readonly setting: boolean | undefined;
-  /** Tells whether the folders of a run are captured. */
-  captures(config: RunConfig): boolean;
-  /**
-   * Returns what has changed since the last entry of its kind; null when nothing has, or nothing
-   * can be captured. Never rejects.
-   */
-  capture(about: CaptureAbout): Promise<FilesEntry | null>;
-  /**
-   * Begins the next capture as soon as the calls of a reply have run. It is used if nothing happens
-   * to the session before.
-   */
-  captureEarly(about: EarlyAbout): void;
-  /**
-   * Does the same as `capture` at the end of a run, which any worker may store: where hosts share a
-   * store, only the host that has captured the session before has its folders.
-   */
-  captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
-  /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
-  rewind(about: RewindAbout): Promise<FilesRewound>;
-  /** Says what that would do. Throws what git said. */
-  preview(about: RewindAbout): Promise<FilesPreview>;
-  /** Checks the files of a fork out into a folder of its own (T10). Throws what git said. */
-  checkOut(about: CheckOutAbout): Promise<FilesCheckedOut>;
-  close(): Promise<void>;
-};
-
-export type CaptureAbout = {
-  readonly config: RunConfig;
-  /** The head of what is stored. */
-  readonly head: Hash | null;
-  readonly base: Pick<ExtendedView, 'view' | 'added'>;
-  readonly signal: AbortSignal;
-};
-
-/**
- * `view` is that before the reply whose calls have run, `files` the capture that is stored with it.
- */
-export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
-  readonly head: Hash;
-  readonly view: View;
-  readonly files: FilesEntry | null;
-};
+import type { CaptureAbout, CheckOutAbout, EarlyAbout, RewindAbout, Snapshots } from './snapshots-port.ts';
 
 type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'store'> & {
   readonly env: NodeJS.ProcessEnv;

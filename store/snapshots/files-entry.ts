@@ -1,10 +1,6 @@
 // The entry of a transcript that says which snapshot holds the folders of a run, and what has
 // changed since the one before (T1). The model never sees it.
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { showPath, type SnapshotChange } from './listing.ts';
-import type { Snapshot } from './capture-folder.ts';
-import type { OmittedWhy } from './folder-index.ts';
-import type { Omitted } from './snapshot-notes.ts';
 
 /**
  * `at` is in milliseconds since the epoch. `host` is the machine whose disk was captured, where
@@ -41,43 +37,6 @@ export type RootSnapshot = {
   /** What is not captured; absent when everything is. */
   readonly leftOut?: { readonly count: number; readonly first: string };
 };
-
-const MOST_NAMES = 50;
-
-export function describeSnapshot(root: string, snapshot: Snapshot): RootSnapshot {
-  const { id, before, files, bytes, changes, leftOut, leftOutCount } = snapshot;
-  const count = (kind: SnapshotChange['kind']): number => changes.filter((change) => change.kind === kind).length;
-  const [first] = leftOut;
-  return {
-    root,
-    id,
-    parent: before,
-    files,
-    bytes,
-    added: count('added'),
-    changed: count('changed'),
-    deleted: count('deleted'),
-    insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
-    deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),
-    names: changes.slice(0, MOST_NAMES).map(({ path }) => showPath(path)),
-    ...(first && { leftOut: { count: leftOutCount, first: describeLeftOut(first) } }),
-  };
-}
-
-const REASONS: Readonly<Record<OmittedWhy, string>> = {
-  large: 'it is larger than one file may be',
-  unreadable: 'it cannot be read',
-  files: 'there are more files than are captured',
-  bytes: 'there are more bytes than are captured',
-  no_file: 'it is neither a file nor a link',
-  repository: 'it is a repository too deep within others, or there are too many',
-  git: "it is git's own",
-  data: "it is Perdure's own data",
-};
-
-function describeLeftOut({ path, why }: Omitted): string {
-  return `${showPath(path)}: ${REASONS[why]}`;
-}
 
 /**
  * Sums up what has changed, as in `3 files changed (+12 −4)`; null for a first snapshot, and where

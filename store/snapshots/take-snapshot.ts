@@ -4,13 +4,15 @@
 import { pathOfBuiltFile } from '../../system/process/places.ts';
 import type { CaptureAbout, CaptureRequest, Snapshot, SnapshotCaps } from './capture-folder.ts';
 import type { CaptureAnswer } from './capture-process.ts';
-import { OutOfBounds } from './folder-index.ts';
+import type { RootSnapshot } from './files-entry.ts';
+import { type OmittedWhy, OutOfBounds } from './folder-index.ts';
 import { listChanges } from './compare.ts';
-import type { SnapshotChange } from './listing.ts';
+import { showPath, type SnapshotChange } from './listing.ts';
 import { clearLeft } from './restore/run-restore.ts';
 import type { RunHeld } from './run-held.ts';
 import { NO_PERSONAL, type PersonalSettings } from './repository-rules.ts';
 import { openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+import type { Omitted } from './snapshot-notes.ts';
 
 export type { RunHeld } from './run-held.ts';
 
@@ -86,4 +88,42 @@ export async function compareSnapshots(
   to: string,
 ): Promise<readonly SnapshotChange[]> {
   return await listChanges({ gitDir, git, run }, { from, to, paths: [] });
+}
+
+const MOST_NAMES = 50;
+
+/** Describes a snapshot for the transcript. */
+export function describeSnapshot(root: string, snapshot: Snapshot): RootSnapshot {
+  const { id, before, files, bytes, changes, leftOut, leftOutCount } = snapshot;
+  const count = (kind: SnapshotChange['kind']): number => changes.filter((change) => change.kind === kind).length;
+  const [first] = leftOut;
+  return {
+    root,
+    id,
+    parent: before,
+    files,
+    bytes,
+    added: count('added'),
+    changed: count('changed'),
+    deleted: count('deleted'),
+    insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
+    deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),
+    names: changes.slice(0, MOST_NAMES).map(({ path }) => showPath(path)),
+    ...(first && { leftOut: { count: leftOutCount, first: describeLeftOut(first) } }),
+  };
+}
+
+const REASONS: Readonly<Record<OmittedWhy, string>> = {
+  large: 'it is larger than one file may be',
+  unreadable: 'it cannot be read',
+  files: 'there are more files than are captured',
+  bytes: 'there are more bytes than are captured',
+  no_file: 'it is neither a file nor a link',
+  repository: 'it is a repository too deep within others, or there are too many',
+  git: "it is git's own",
+  data: "it is Perdure's own data",
+};
+
+function describeLeftOut({ path, why }: Omitted): string {
+  return `${showPath(path)}: ${REASONS[why]}`;
 }

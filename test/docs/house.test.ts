@@ -96,6 +96,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'activities/snapshots/run-git-held.ts',
     'activities/snapshots/send-new-packs.ts',
     'activities/snapshots/snapshots.ts',
+    'activities/snapshots/snapshots-port.ts',
     'activities/worktrees/held-git.ts',
     'activities/worktrees/repository.ts',
   ],

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { overflowRows } from '../../activities/model/refused/overflow-rows.ts';
+import { overflowRows } from '../../activities/model/refused/overflow-words.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/servers.md');
 /** Everything between the head of the table and the next blank line. */

@@ -8,7 +8,7 @@ import { createExitHandlers } from '../../system/process/at-exit.ts';
 import type { Environment } from '../../system/process/environment.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { findServerName, isListed, RESOURCES } from '../listed.ts';
-import { buildDefinition, type ToolRegistry } from '../registry.ts';
+import { buildDefinition, type ToolRegistry, type ToolServers } from '../registry.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tool.ts';
 import { appendLastWords, joinReasons, McpError } from './failures.ts';
@@ -29,17 +29,6 @@ import type { ServerProcesses } from './stdio.ts';
 import { z } from 'zod';
 import type { CallClock } from './call-clock.ts';
 import { resourceContents, toResourcesOutput } from './results.ts';
-
-export type ToolServers = {
-  readonly names: readonly string[];
-  /** Returns the instructions of servers that have a tool in the list. */
-  instructions(tools: readonly string[] | undefined): readonly string[];
-  /** Returns a sentence for each server that has left out tools. */
-  leftOut(): readonly string[];
-  /** Waits for new lists, in bounds. */
-  refresh(): Promise<void>;
-  close(): Promise<void>;
-};
 
 type ServerSurroundings = {
   readonly env: Environment;

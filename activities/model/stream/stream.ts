@@ -3,12 +3,12 @@
 import type { Anthropic, Middleware } from '@anthropic-ai/sdk';
 import { AnthropicError } from '@anthropic-ai/sdk/core/error';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import { GarbledStream, UnusableReply, type Accumulator, type BlockState } from './accumulate.ts';
+import { type Accumulator, type BlockState, GarbledStream, UnusableReply } from './accumulate.ts';
 import { StalledStream } from '../classify.ts';
-import type { ModelRequest, ModelPort } from '../../deps.ts';
+import type { ModelPort, ModelRequest } from '../../deps.ts';
 import { betasOf } from '../betas.ts';
 import { listenForWakes } from '../../../system/wakes.ts';
-import { encodeRequest } from './encode-request.ts';
+import { PartedBody } from '../../../system/parted-body.ts';
 
 /** Wraps the official SDK with its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
@@ -203,4 +203,31 @@ async function openStream<T>(promise: Promise<T>): Promise<T> {
     const why = error instanceof SyntaxError ? 'an event is no JSON' : error.message;
     throw new GarbledStream(`the stream broke: ${why}`, { cause: error });
   }
+}
+
+/** The JSON of each message, which never changes. */
+const known = new WeakMap<object, Buffer>();
+
+const COMMA = Buffer.from(',');
+
+/**
+ * Writes a request as JSON, in UTF-8. A conversation is sent anew with each request, and grows: a
+ * message that was sent before is not written again.
+ */
+export function encodeRequest({ messages, ...fields }: ModelRequest): PartedBody {
+  const parts: Buffer[] = [Buffer.from(`${JSON.stringify(fields).slice(0, -1)},"messages":[`)];
+  for (const [index, message] of messages.entries()) {
+    if (index > 0) parts.push(COMMA);
+    parts.push(encodeMessage(message));
+  }
+  parts.push(Buffer.from(']}'));
+  return new PartedBody(parts);
+}
+
+function encodeMessage(message: object): Buffer {
+  const found = known.get(message);
+  if (found) return found;
+  const bytes = Buffer.from(JSON.stringify(message));
+  known.set(message, bytes);
+  return bytes;
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ModelRequest } from '../../../activities/deps.ts';
-import { encodeRequest } from '../../../activities/model/stream/encode-request.ts';
+import { encodeRequest } from '../../../activities/model/stream/stream.ts';
 
 const text = fc.string({ unit: 'binary' });
 const message = fc.record({

@@ -2,7 +2,7 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { classifyFailure, maxOutputIn } from '../../../activities/model/classify.ts';
-import { overflowRows } from '../../../activities/model/refused/overflow-rows.ts';
+import { overflowRows } from '../../../activities/model/refused/overflow-words.ts';
 
 function verdictOf(message: string, status: number | undefined = 400, words?: readonly string[]) {
   const body = { type: 'error', error: { type: 'invalid_request_error', message } };

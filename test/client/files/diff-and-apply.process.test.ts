@@ -15,7 +15,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { SnapshotCaps } from '../../../store/snapshots/capture-folder.ts';
-import { describeSnapshot } from '../../../store/snapshots/files-entry.ts';
+import { describeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { applyChanges } from '../../../client/sessions/files/apply-changes.ts';
 import { diffSession, findPairs, type DiffOptions } from '../../../client/sessions/files/diff-session.ts';
 import { findGit, openShadowReading } from '../../../client/sessions/files/read-shadow.ts';

@@ -8,7 +8,7 @@ import {
   unpackSnapshots,
 } from '../../../client/store-care/carry-snapshots.ts';
 import { hasSnapshot } from '../../../store/snapshots/compare.ts';
-import { describeSnapshot } from '../../../store/snapshots/files-entry.ts';
+import { describeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { runHere, shadowed } from '../../store/snapshots/support.ts';

@@ -13,6 +13,14 @@ const frontSchema = z.object({
   description: z.string('has no description').refine((text) => text.trim() !== '', 'has no description'),
 });
 
+/** Where a worker's skills are. */
+export type SkillSettings = {
+  /** Absolute paths: each is a folder of skills, or one itself. */
+  readonly folders: readonly string[];
+  /** Skills of a workspace count, too, or those of these names. */
+  readonly workspace: boolean | readonly string[];
+};
+
 type FrontMatter = { readonly name: string; readonly description: string } | { readonly problem: string };
 
 /** Splits a file. `folder` names a skill that has no name of its own. */

@@ -7,14 +7,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { ToolFailure } from '../../failures.ts';
 import { confine, type Workspace } from './confine.ts';
 import { openFile, readStart } from './open-inside.ts';
-import { splitFront } from './skill-front.ts';
-
-export type SkillSettings = {
-  /** Absolute paths: each is a folder of skills, or one itself. */
-  readonly folders: readonly string[];
-  /** Skills of a workspace count, too, or those of these names. */
-  readonly workspace: boolean | readonly string[];
-};
+import { type SkillSettings, splitFront } from './skill-front.ts';
 
 /** Reads the settings from a configuration; null where it wants no skills. */
 export function readSkillSettings({

@@ -1,0 +1,60 @@
+// What the activities ask of captured files: capture the folders of a run (T1), bring them back (T7),
+// and check them out for a fork (T10).
+import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { FilesPreview, FilesRewound, RewindFiles } from '../../workflows/contract/rewind.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import type { FilesEntry } from '../../store/snapshots/files-entry.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
+import type { View } from '../../store/view/view.ts';
+import type { Attempt } from '../attempt.ts';
+
+export type Snapshots = {
+  /** The configuration's word for all runs; undefined when it says nothing. */
+  readonly setting: boolean | undefined;
+  /** Tells whether the folders of a run are captured. */
+  captures(config: RunConfig): boolean;
+  /**
+   * Returns what has changed since the last entry of its kind; null when nothing has, or nothing
+   * can be captured. Never rejects.
+   */
+  capture(about: CaptureAbout): Promise<FilesEntry | null>;
+  /**
+   * Begins the next capture as soon as the calls of a reply have run. It is used if nothing happens
+   * to the session before.
+   */
+  captureEarly(about: EarlyAbout): void;
+  /**
+   * Does the same as `capture` at the end of a run, which any worker may store: where hosts share a
+   * store, only the host that has captured the session before has its folders.
+   */
+  captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
+  /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
+  rewind(about: RewindAbout): Promise<FilesRewound>;
+  /** Says what that would do. Throws what git said. */
+  preview(about: RewindAbout): Promise<FilesPreview>;
+  /** Checks the files of a fork out into a folder of its own (T10). Throws what git said. */
+  checkOut(about: CheckOutAbout): Promise<FilesCheckedOut>;
+  close(): Promise<void>;
+};
+
+export type CaptureAbout = {
+  readonly config: RunConfig;
+  /** The head of what is stored. */
+  readonly head: Hash | null;
+  readonly base: Pick<ExtendedView, 'view' | 'added'>;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * `view` is that before the reply whose calls have run, `files` the capture that is stored with it.
+ */
+export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
+  readonly head: Hash;
+  readonly view: View;
+  readonly files: FilesEntry | null;
+};
+
+export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
+
+export type CheckOutAbout = CheckOutFiles & { readonly attempt: Attempt };
