@@ -6,7 +6,6 @@ import type { FolderRewind, RewindRecord, RewindRequest } from '../../../workflo
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionDescription } from '../info.ts';
-import { sessionClosedProblem } from '../send.ts';
 import { updateAndWait } from '../updates/update.ts';
 import type { ActOptions } from '../decide.ts';
 import type { ClientOptions } from '../start.ts';
@@ -53,7 +52,7 @@ export type UndoResult = RewindRecord & { readonly turns: number };
 
 export type RewindPorts = Pick<ClientOptions, 'temporal'> & {
   readonly store: Store;
-  readonly look: (session: SessionId) => Promise<SessionDescription>;
+  readonly lookAtOpen: (session: SessionId) => Promise<SessionDescription>;
   readonly head: (session: SessionId) => Promise<Hash | null>;
   readonly snapshots: ClientOptions['snapshots'];
 };
@@ -67,7 +66,7 @@ export async function rewindSession(
   session: SessionId,
   { to, dryRun = false, by, ...choice }: RewindOptions & { readonly by: string },
 ): Promise<RewindResult> {
-  const seen = await lookAtOpen(ports, session);
+  const seen = await ports.lookAtOpen(session);
   if (!dryRun && seen.phase !== 'idle')
     throw new ClientProblem('refused', 'The session is running or has messages waiting. Interrupt it first.');
   const chain = await readChain(ports.store, session, await requireHead(ports, session));
@@ -97,15 +96,9 @@ export async function undoRewind(
   session: SessionId,
   { by, force }: UndoOptions & { readonly by: string },
 ): Promise<UndoResult> {
-  const seen = await lookAtOpen(ports, session);
+  const seen = await ports.lookAtOpen(session);
   const { rewind, turns } = await planUndo(ports.store, session, await requireHead(ports, session));
   return { ...(await send(ports, seen, { ...rewind, ...(force === true && { force }) }, by)), turns };
-}
-
-async function lookAtOpen({ look }: RewindPorts, session: SessionId): Promise<SessionDescription> {
-  const described = await look(session);
-  if (described.status !== 'open') throw sessionClosedProblem(described);
-  return described;
 }
 
 async function requireHead({ head }: RewindPorts, session: SessionId): Promise<Hash> {

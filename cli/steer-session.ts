@@ -1,0 +1,22 @@
+// Does an operation on a session for a command, once its request is known to be right.
+import { callMethod, type Fields, type Operation } from '../client/operations/operation.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import type { Cli } from './cli.ts';
+import { STATUS, UsageError } from './errors.ts';
+import { withSession } from './with-server.ts';
+
+/** `report` tells the person what came of it. Throws UsageError for a request that is wrong. */
+export async function steerSession<Request extends Fields, Result>(
+  cli: Cli,
+  id: string,
+  operation: Operation<Request, Result>,
+  request: NoInfer<Request>,
+  report: (session: SessionId, result: Result) => void,
+): Promise<number> {
+  const problem = await operation.problemOf?.(request);
+  if (problem !== undefined) throw new UsageError(problem);
+  return withSession(cli, id, async ({ sessions }, session) => {
+    report(session, await callMethod(sessions, operation, session, request));
+    return STATUS.ok;
+  });
+}
