@@ -1,5 +1,6 @@
 // Does an operation on a session for a command, once its request is known to be right.
 import { callMethod, type Fields, type Operation } from '../client/operations/operation.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Cli } from './cli.ts';
 import { STATUS, UsageError } from './errors.ts';
@@ -11,12 +12,12 @@ export async function steerSession<Request extends Fields, Result>(
   id: string,
   operation: Operation<Request, Result>,
   request: NoInfer<Request>,
-  report: (session: SessionId, result: Result) => void,
+  report: (session: SessionId, result: Result, opened: OpenedServer) => void | Promise<void>,
 ): Promise<number> {
   const problem = await operation.problemOf?.(request);
   if (problem !== undefined) throw new UsageError(problem);
-  return withSession(cli, id, async ({ sessions }, session) => {
-    report(session, await callMethod(sessions, operation, session, request));
+  return withSession(cli, id, async (opened, session) => {
+    await report(session, await callMethod(opened.sessions, operation, session, request), opened);
     return STATUS.ok;
   });
 }

@@ -9,7 +9,7 @@ import { ClientMeans } from './sessions/client-means.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { withPorts } from './sessions/folder-ports.ts';
 import { methodOf, type Wait } from './operations/operation.ts';
-import { type OperationName, operations } from './operations/operations.ts';
+import { type OperationName, operationList } from './operations/operations.ts';
 import { knownOptions, refuseUnknown } from './options.ts';
 import type { PerdureClient } from './perdure-client.ts';
 import type { Schedules } from './schedules/schedules.ts';
@@ -58,7 +58,7 @@ export function createFolderClient(given: ClientSettings): PerdureClient {
 }
 
 function createOperations(means: ClientMeans, { wait }: MethodWaits): Pick<PerdureClient, OperationName> {
-  const methods = operations.map((operation) => [operation.name, methodOf(operation, means, wait)] as const);
+  const methods = operationList.map((operation) => [operation.name, methodOf(operation, means, wait)] as const);
   return Object.fromEntries(methods) as unknown as Pick<PerdureClient, OperationName>;
 }
 

@@ -5,7 +5,7 @@ import { formatCount, formatMoney } from '../../client/units.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { readFlags, type RunFlags, runOptions } from '../run-options.ts';
 import { UsageError } from '../errors.ts';
-import { topUp } from '../../client/operations/run-changes.ts';
+import { operations } from '../../client/operations/operations.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
@@ -202,7 +202,7 @@ const commands: Readonly<Record<string, Slash>> = {
 async function raiseLimit({ sessions, session, say }: Talk, flags: Pick<RunFlags, keyof NewLimits>): Promise<void> {
   const names = Object.keys(flags) as readonly (keyof NewLimits)[];
   const limits = readFlags(flags, names, () => '/') as NewLimits;
-  const problem = await topUp.problemOf?.({ limits });
+  const problem = await operations.topUp.problemOf?.({ limits });
   if (problem !== undefined) throw new UsageError(problem);
   await sessions.topUp(session, limits);
   say('limit raised');

@@ -1,6 +1,6 @@
 // perdure btw: asks the model of a session something aside.
 import type { Command } from 'commander';
-import { askAside } from '../../client/operations/messages.ts';
+import { operations } from '../../client/operations/operations.ts';
 import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
@@ -16,10 +16,16 @@ export function btwCommand(program: Command, cli: Cli): void {
     .argument('<question...>', 'what you want to know')
     .option('--json', 'print the answer and what it cost as JSON')
     .action(async (id: string, words: readonly string[], { json = false }: { readonly json?: boolean }) => {
-      const status = await steerSession(cli, id, askAside, { question: words.join(' ') }, (session, aside) => {
-        cli.print(json ? `${jsonLine({ session, ...aside })}\n` : `${showUnseen(aside.answer)}\n`);
-        if (!json) cli.say(asideCost(aside));
-      });
+      const status = await steerSession(
+        cli,
+        id,
+        operations.askAside,
+        { question: words.join(' ') },
+        (session, aside) => {
+          cli.print(json ? `${jsonLine({ session, ...aside })}\n` : `${showUnseen(aside.answer)}\n`);
+          if (!json) cli.say(asideCost(aside));
+        },
+      );
       cli.exit(status);
     });
 }

@@ -1,8 +1,8 @@
 // perdure approve and deny: each decides about one waiting call, or about all calls that wait in the
 // sessions that a filter means (L55).
 import type { Command } from 'commander';
-import { approve, deny } from '../../client/operations/decisions.ts';
 import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
+import { operations } from '../../client/operations/operations.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { approvalWhat } from '../../client/render/approval-text.ts';
 import { oneLine } from '../../client/paint.ts';
@@ -27,7 +27,7 @@ export function approveCommand(program: Command, cli: Cli): void {
     '--input <json>',
     'run the call with this input instead, after checking it',
   );
-  decideWith(cli, command, approve, ({ input }) => {
+  decideWith(cli, command, operations.approve, ({ input }) => {
     if (input === undefined) return { request: {}, done: 'approved' };
     return { request: { input: parseCallInput(input) }, done: 'approved with another input', after: ASKED_AGAIN };
   });
@@ -37,7 +37,7 @@ export function denyCommand(program: Command, cli: Cli): void {
   const command = addDecision(program, 'deny')
     .requiredOption('--reason <text>', 'the reason, which the model is told')
     .option('--interrupt', 'also end the run');
-  decideWith(cli, command, deny, ({ reason, interrupt = false }) => ({
+  decideWith(cli, command, operations.deny, ({ reason, interrupt = false }) => ({
     request: { reason, interrupt },
     done: interrupt ? 'denied, and the run ends' : 'denied',
   }));

@@ -1,6 +1,6 @@
 // perdure snip: hides entries of a session from the model; they stay in the transcript (L7).
 import type { Command } from 'commander';
-import { snip } from '../../client/operations/conversation.ts';
+import { operations } from '../../client/operations/operations.ts';
 import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
@@ -16,7 +16,7 @@ export function snipCommand(program: Command, cli: Cli): void {
       const wrong = texts.find((text) => !/^\d+$/.test(text));
       if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is not the position of an entry`);
       const entries = texts.map(Number);
-      const status = await steerSession(cli, id, snip, { entries }, (_, { later }) => {
+      const status = await steerSession(cli, id, operations.snip, { entries }, (_, { later }) => {
         for (const line of resultLines(new Set(entries).size, new Set(later))) cli.say(line);
       });
       cli.exit(status);

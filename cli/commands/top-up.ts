@@ -1,6 +1,6 @@
 // perdure top-up: raises, sets or lowers limits of the current run.
 import type { Command } from 'commander';
-import { topUp } from '../../client/operations/run-changes.ts';
+import { operations } from '../../client/operations/operations.ts';
 import { LIMITS, type NewLimits } from '../../workflows/contract/run-options.ts';
 import type { Cli } from '../cli.ts';
 import { readFlags, RunFlag, type RunFlags } from '../run-options.ts';
@@ -24,6 +24,6 @@ export function topUpCommand(program: Command, cli: Cli): void {
     .action(async (id: string, { exact, ...flags }: Flags) => {
       const limits = { ...(readFlags(flags, limitNames, cli.cwd) as NewLimits), ...(exact && { exact }) };
       const report = (session: string): void => cli.say(`session ${session} continues with the new limits`);
-      cli.exit(await steerSession(cli, id, topUp, { limits }, report));
+      cli.exit(await steerSession(cli, id, operations.topUp, { limits }, report));
     });
 }

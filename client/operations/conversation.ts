@@ -2,15 +2,8 @@
 // session of its own from there.
 import { z } from 'zod';
 import type { ActOptions } from '../sessions/decide.ts';
-import type {
-  RewindOptions,
-  RewindPorts,
-  RewindResult,
-  UndoOptions,
-  UndoResult,
-} from '../sessions/files/rewind-session.ts';
+import type { RewindOptions, RewindResult, UndoOptions, UndoResult } from '../sessions/files/rewind-session.ts';
 import type { ForkOptions, ForkResult } from '../sessions/fork/fork-session.ts';
-import type { ClientMeans } from '../sessions/client-means.ts';
 import type { Snipped } from '../sessions/snip.ts';
 import { defineOperation } from './operation.ts';
 import { changedFile, count, forkedFrom, prompt, runOptions, text } from './shapes.ts';
@@ -44,14 +37,6 @@ const rewound = z.looseObject({
       }),
     )
     .optional(),
-});
-
-const portsOf = ({ options: { temporal, store, snapshots }, lookAtOpen, head }: ClientMeans): RewindPorts => ({
-  temporal,
-  store,
-  snapshots,
-  lookAtOpen,
-  head,
 });
 
 export const fork = defineOperation<ForkOptions, ForkResult>({
@@ -150,7 +135,7 @@ export const rewind = defineOperation<RewindOptions, RewindResult>({
   answerOf: (plan) => ({ ...plan, rewind: undefined }),
   async run(means, session, options) {
     const { rewindSession } = await loadRewind();
-    return rewindSession(portsOf(means), session, { ...options, by: means.actor(options) });
+    return rewindSession(means, session, { ...options, by: means.actor(options) });
   },
 });
 
@@ -168,6 +153,6 @@ export const undoRewind = defineOperation<UndoOptions, UndoResult>({
   answerOf: ({ turns, ...record }) => ({ rewound: record, turns }),
   async run(means, session, options) {
     const rewinds = await loadRewind();
-    return rewinds.undoRewind(portsOf(means), session, { ...options, by: means.actor(options) });
+    return rewinds.undoRewind(means, session, { ...options, by: means.actor(options) });
   },
 });

@@ -1,12 +1,11 @@
 // The operations on sessions, in the order of docs/openapi.v1.json.
+import type { PerdureClient } from '../perdure-client.ts';
 import { fork, rewind, snip, undoRewind } from './conversation.ts';
 import { answer, approve, deny } from './decisions.ts';
-import { askAside, send } from './messages.ts';
 import type { Operation } from './operation.ts';
-import { changeRules, setOptions, topUp } from './run-changes.ts';
-import { cancel, interrupt, resume } from './stops.ts';
+import { askAside, cancel, changeRules, interrupt, resume, send, setOptions, topUp } from './steering.ts';
 
-const table = {
+export const operations = {
   send,
   fork,
   interrupt,
@@ -24,6 +23,9 @@ const table = {
   answer,
 };
 
-export type OperationName = keyof typeof table;
+export type OperationName = keyof typeof operations;
 
-export const operations: readonly Operation[] = Object.values(table);
+type Results = { readonly [Name in OperationName]: { run(...values: never): ReturnType<PerdureClient[Name]> } };
+
+/** The same as a list. The compiler holds each result to that of the method. */
+export const operationList: readonly Operation[] = Object.values(operations satisfies Results);

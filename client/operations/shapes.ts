@@ -8,6 +8,7 @@ export const text = z.string();
 export const count = z.int().nonnegative();
 export const list = z.array(text).readonly();
 export const nothing = z.strictObject({});
+export const sent = z.looseObject({ session: text, messageId: text });
 
 const image = z.strictObject({ type: z.literal('base64'), media_type: z.enum(IMAGE_TYPES), data: text });
 const document = z.strictObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: text });

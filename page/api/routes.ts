@@ -1,9 +1,8 @@
 // The routes of the HTTP API in one table, from which requests are answered and
 // docs/openapi.v1.json is made.
 import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
-import { sent } from '../../client/operations/messages.ts';
-import { operations } from '../../client/operations/operations.ts';
-import { runOptions } from '../../client/operations/shapes.ts';
+import { operationList } from '../../client/operations/operations.ts';
+import { runOptions, sent } from '../../client/operations/shapes.ts';
 import { agentSessionId } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { refuseSteering } from './problems.ts';
@@ -41,7 +40,7 @@ export const routes: readonly Route[] = [
 ];
 
 function routesOf(target: Operation['target']): readonly Route[] {
-  return operations.filter((operation) => operation.target === target).map(routeOf);
+  return operationList.filter((operation) => operation.target === target).map(routeOf);
 }
 
 function routeOf(operation: Operation): Route {

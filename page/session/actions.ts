@@ -7,12 +7,8 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import type { NewLimits } from '../../workflows/contract/session.ts';
-import { fork } from '../../client/operations/conversation.ts';
-import { answer, approve, deny } from '../../client/operations/decisions.ts';
-import { send } from '../../client/operations/messages.ts';
 import { callMethod, type Operation } from '../../client/operations/operation.ts';
-import { setOptions, topUp } from '../../client/operations/run-changes.ts';
-import { cancel, interrupt, resume } from '../../client/operations/stops.ts';
+import { operations } from '../../client/operations/operations.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { sumSpend } from '../../client/sessions/history/spend.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -103,7 +99,7 @@ const actions: Readonly<Record<string, Act>> = {
     const now = given.now !== undefined;
     const message = { id: newMessageId(), text: given.text, now };
     await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
-    return { said: now ? `${send.done} It interrupts the run.` : send.done, message };
+    return { said: now ? `${operations.send.done} It interrupts the run.` : operations.send.done, message };
   },
   aside: async (ports, session, body) => {
     const { question } = readForm(questionForm, body);
@@ -121,13 +117,13 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: 'Started as a new session.', link: `/sessions/${begun.session}` };
   },
   fork: async (ports, session, body) => {
-    const { session: id, cwd, files } = await ports.fork(session, readForm(forkForm, body));
+    const { session: fork, cwd, files } = await ports.fork(session, readForm(forkForm, body));
     const where = files ? `Its files are in ${showUnseen(cwd)}.` : `It works in the same folder, ${showUnseen(cwd)}.`;
-    return { said: `${fork.done} ${where}`, link: `/sessions/${id}` };
+    return { said: `${operations.fork.done} ${where}`, link: `/sessions/${fork}` };
   },
-  interrupt: plainAction(interrupt),
-  resume: plainAction(resume),
-  cancel: plainAction(cancel),
+  interrupt: plainAction(operations.interrupt),
+  resume: plainAction(operations.resume),
+  cancel: plainAction(operations.cancel),
   approve: async (ports, session, body, role) => {
     const { call, inputHash, input } = readForm(allowed, body);
     const waiting = (await ports.approvals(session)).find((one) => one.call === call);
@@ -138,19 +134,19 @@ const actions: Readonly<Record<string, Act>> = {
     const edited = input === undefined ? waiting?.input : parseInput(input);
     const same = waiting !== undefined && JSON.stringify(waiting.input) === JSON.stringify(edited);
     const request = same || waiting === undefined ? {} : { input: edited };
-    refuseSteering(role, approve, { ...request, call });
+    refuseSteering(role, operations.approve, { ...request, call });
     await firstDecision(ports, session, call, () => ports.approve(session, call, request));
-    return { said: same ? approve.done : 'Allowed, with the input as you changed it.' };
+    return { said: same ? operations.approve.done : 'Allowed, with the input as you changed it.' };
   },
   deny: async (ports, session, body) => {
     const { call, reason = '' } = readForm(denied, body);
     await firstDecision(ports, session, call, () => ports.deny(session, call, reason.trim() || NO_REASON));
-    return { said: deny.done };
+    return { said: operations.deny.done };
   },
   answer: async (ports, session, body) => {
-    const { call, answer: words } = readForm(answered, body);
-    await firstDecision(ports, session, call, () => ports.answer(session, call, words));
-    return { said: answer.done };
+    const { call, answer } = readForm(answered, body);
+    await firstDecision(ports, session, call, () => ports.answer(session, call, answer));
+    return { said: operations.answer.done };
   },
   topUp: async (ports, session, body) => {
     const { minutes, ...given } = readForm(more, body);
@@ -158,9 +154,9 @@ const actions: Readonly<Record<string, Act>> = {
     await ports.topUp(session, { ...limits, exact: true });
     // It is set, whether or not the transcript can be read now.
     const exceeded = await isExceeded(ports, session, limits).catch(() => false);
-    if (!exceeded) return { said: topUp.done };
+    if (!exceeded) return { said: operations.topUp.done };
     return {
-      said: `${topUp.done} The run is already over it and stops after the current model call.`,
+      said: `${operations.topUp.done} The run is already over it and stops after the current model call.`,
       next: { action: 'interrupt', label: 'Stop now' },
     };
   },
@@ -169,7 +165,7 @@ const actions: Readonly<Record<string, Act>> = {
     const named = Object.fromEntries(Object.entries(rules).filter(([, list]) => list.length > 0));
     const permissions = Object.keys(named).length === 0 ? {} : { permissions: isNone(named) ? null : named };
     await ports.setOptions(session, { ...changes, ...permissions });
-    return { said: setOptions.done };
+    return { said: operations.setOptions.done };
   },
   rewind: async (ports, session, body) => {
     const { rewound } = await ports.rewind(session, rewindChoice(readForm(rewindForm, body)));

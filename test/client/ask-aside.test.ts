@@ -3,7 +3,7 @@
 import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test, vi } from 'vitest';
-import { askAside as operation } from '../../client/operations/messages.ts';
+import { askAside as operation } from '../../client/operations/steering.ts';
 import { methodOf } from '../../client/operations/operation.ts';
 import type { ClientMeans } from '../../client/sessions/client-means.ts';
 import { askAside } from '../../client/sessions/updates/ask-aside.ts';

@@ -10,7 +10,7 @@ import { addRunOptions, readFlags, RunFlag } from '../../cli/run-options.ts';
 import { cliOf } from '../../cli/cli.ts';
 import { createClient } from '../../client/client.ts';
 import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
-import { setOptions, topUp } from '../../client/operations/run-changes.ts';
+import { setOptions, topUp } from '../../client/operations/steering.ts';
 import { runOptions } from '../../client/operations/shapes.ts';
 import { knownOptions, refuseUnknown } from '../../client/options.ts';
 import { openapiDocument } from '../../page/api/openapi.ts';
