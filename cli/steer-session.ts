@@ -6,12 +6,17 @@ import type { Cli } from './cli.ts';
 import { STATUS, UsageError } from './errors.ts';
 import { withSession } from './with-server.ts';
 
+type Steering<Request, Result> = {
+  /** The session's id, or the beginning of it. */
+  readonly id: string;
+  readonly operation: Operation<Request, Result>;
+  readonly request: NoInfer<Request>;
+};
+
 /** `report` tells the person what came of it. Throws UsageError for a request that is wrong. */
 export async function steerSession<Request extends Fields, Result>(
   cli: Cli,
-  id: string,
-  operation: Operation<Request, Result>,
-  request: NoInfer<Request>,
+  { id, operation, request }: Steering<Request, Result>,
   report: (session: SessionId, result: Result, opened: OpenedServer) => void | Promise<void>,
 ): Promise<number> {
   const problem = await operation.problemOf?.(request);

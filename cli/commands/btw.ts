@@ -18,9 +18,7 @@ export function btwCommand(program: Command, cli: Cli): void {
     .action(async (id: string, words: readonly string[], { json = false }: { readonly json?: boolean }) => {
       const status = await steerSession(
         cli,
-        id,
-        operations.askAside,
-        { question: words.join(' ') },
+        { id, operation: operations.askAside, request: { question: words.join(' ') } },
         (session, aside) => {
           cli.print(json ? `${jsonLine({ session, ...aside })}\n` : `${showUnseen(aside.answer)}\n`);
           if (!json) cli.say(asideCost(aside));

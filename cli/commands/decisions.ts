@@ -1,5 +1,5 @@
-// perdure approve and deny: each decides about one waiting call, or about all calls that wait in the
-// sessions that a filter means (L55).
+// perdure approve and deny: each decides about one waiting call, or about all that wait in the
+// sessions of a filter (L55).
 import type { Command } from 'commander';
 import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
 import { operations } from '../../client/operations/operations.ts';

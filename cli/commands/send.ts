@@ -53,7 +53,7 @@ export function compactCommand(program: Command, cli: Cli): void {
 }
 
 function sendMessage(cli: Cli, id: string, request: SendOptions & { readonly prompt: Prompt }): Promise<number> {
-  return steerSession(cli, id, operations.send, request, (session, { messageId }, opened) => {
+  return steerSession(cli, { id, operation: operations.send, request }, (session, { messageId }, opened) => {
     showSent(cli, session, messageId);
     return sayIfNobodyWorks(cli, opened, session);
   });

@@ -16,9 +16,13 @@ export function snipCommand(program: Command, cli: Cli): void {
       const wrong = texts.find((text) => !/^\d+$/.test(text));
       if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is not the position of an entry`);
       const entries = texts.map(Number);
-      const status = await steerSession(cli, id, operations.snip, { entries }, (_, { later }) => {
-        for (const line of resultLines(new Set(entries).size, new Set(later))) cli.say(line);
-      });
+      const status = await steerSession(
+        cli,
+        { id, operation: operations.snip, request: { entries } },
+        (_, { later }) => {
+          for (const line of resultLines(new Set(entries).size, new Set(later))) cli.say(line);
+        },
+      );
       cli.exit(status);
     });
 }

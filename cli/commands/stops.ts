@@ -22,7 +22,7 @@ type Row = Pick<Many, 'verb' | 'thing'> & {
   readonly requested: string;
   /** Tells whether there is something to do in a session that a filter means. */
   readonly isMeant: (session: SessionInfo) => boolean;
-  /** How one session is stopped. Absent: a parked one is woken, for which nobody waits. */
+  /** How one session is stopped. Absent: a parked one is woken, and the command returns. */
   readonly stop?: Pick<Stop, 'done' | 'already' | 'isDone'>;
 };
 

@@ -24,6 +24,6 @@ export function topUpCommand(program: Command, cli: Cli): void {
     .action(async (id: string, { exact, ...flags }: Flags) => {
       const limits = { ...(readFlags(flags, limitNames, cli.cwd) as NewLimits), ...(exact && { exact }) };
       const report = (session: string): void => cli.say(`session ${session} continues with the new limits`);
-      cli.exit(await steerSession(cli, id, operations.topUp, { limits }, report));
+      cli.exit(await steerSession(cli, { id, operation: operations.topUp, request: { limits } }, report));
     });
 }

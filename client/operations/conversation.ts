@@ -6,7 +6,7 @@ import type { RewindOptions, RewindResult, UndoOptions, UndoResult } from '../se
 import type { ForkOptions, ForkResult } from '../sessions/fork/fork-session.ts';
 import type { Snipped } from '../sessions/snip.ts';
 import { defineOperation } from './operation.ts';
-import { changedFile, count, forkedFrom, prompt, runOptions, text } from './shapes.ts';
+import { changedFile, count, forkedFrom, prompt, optionsShape, text } from './shapes.ts';
 
 // Loaded when they are used: a command that lists sessions needs none of them.
 const loadSnip = () => import('../sessions/snip.ts');
@@ -55,7 +55,7 @@ export const fork = defineOperation<ForkOptions, ForkResult>({
       .describe('absolute path of a new folder for its files; false: it works in the same folder')
       .optional(),
     worktree: z.boolean().describe('the folder becomes a git work tree on a branch of its own').optional(),
-    options: runOptions.optional(),
+    options: optionsShape.optional(),
   }),
   options: ['messageId', 'newId', 'workers'],
   answer: z.looseObject({
@@ -152,7 +152,7 @@ export const undoRewind = defineOperation<UndoOptions, UndoResult>({
   }),
   answerOf: ({ turns, ...record }) => ({ rewound: record, turns }),
   async run(means, session, options) {
-    const rewinds = await loadRewind();
-    return rewinds.undoRewind(means, session, { ...options, by: means.actor(options) });
+    const { undoLastRewind } = await loadRewind();
+    return undoLastRewind(means, session, { ...options, by: means.actor(options) });
   },
 });

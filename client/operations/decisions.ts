@@ -35,8 +35,8 @@ export const approve = defineOperation<ApproveOptions & Call, PendingApproval>({
   steeringIn: ({ input }) => (input === undefined ? undefined : 'to change what a call does'),
   run(means, session, { input, ...request }) {
     const bytes = input === undefined ? undefined : inputBytes(input);
-    return decide(means, session, request, UPDATES.approve, async ({ question, inputHash }) => {
-      if (question) throw refusal(`call ${request.call} is a question: answer it with \`perdure answer\``);
+    return decide(means, { session, ...request }, UPDATES.approve, async ({ question, inputHash }) => {
+      if (question) throw refusedProblem(`call ${request.call} is a question: answer it with \`perdure answer\``);
       return { inputHash, edited: bytes && (await means.options.store.put(bytes)) };
     });
   },
@@ -55,7 +55,7 @@ export const deny = defineOperation<DenyOptions & Call & { readonly reason: stri
   problemOf: ({ reason }) => reasonProblem(reason),
   steeringIn: ({ interrupt }) => (interrupt ? 'to interrupt' : undefined),
   run: (means, session, { reason, interrupt, ...request }) =>
-    decide(means, session, request, UPDATES.deny, () => ({ reason, interrupt: interrupt || undefined })),
+    decide(means, { session, ...request }, UPDATES.deny, () => ({ reason, interrupt: interrupt || undefined })),
   isAppliedBy: (earlier, { call, reason }) =>
     earlier.kind === 'deny' && earlier.call === call && earlier.reason === reason,
 });
@@ -70,8 +70,8 @@ export const answer = defineOperation<Call & { readonly text: string }, PendingA
   done: 'Answered.',
   problemOf: (request) => answerProblem(request.text),
   run: (means, session, request) =>
-    decide(means, session, request, UPDATES.answer, async ({ question }) => {
-      if (!question) throw refusal(`call ${request.call} is no question: approve or deny it`);
+    decide(means, { session, ...request }, UPDATES.answer, async ({ question }) => {
+      if (!question) throw refusedProblem(`call ${request.call} is no question: approve or deny it`);
       return { body: await storeTextBody(means.options.store, request.text) };
     }),
   isAppliedBy: (earlier, { call }) => earlier.kind === 'answer' && earlier.call === call,
@@ -83,13 +83,12 @@ export const answer = defineOperation<Call & { readonly text: string }, PendingA
  */
 async function decide(
   means: ClientMeans,
-  session: SessionId,
-  { call, by = means.name }: Call,
+  { session, call, by = means.name }: Call & { readonly session: SessionId },
   update: string,
   partsFor: (pending: PendingApproval) => object | Promise<object>,
 ): Promise<PendingApproval> {
   const problem = nameProblem(by);
-  if (problem !== undefined) throw refusal(problem);
+  if (problem !== undefined) throw refusedProblem(problem);
   const pending = pendingCall(await means.lookAtOpen(session), call);
   const parts = await partsFor(pending);
   const there = placeOf(session, pending);
@@ -97,7 +96,7 @@ async function decide(
   return pending;
 }
 
-const refusal = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);
+const refusedProblem = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);
 
 /** A call of an agent is decided in the agent's session, wherever it is listed (L70). */
 function placeOf(session: SessionId, { call, agent }: PendingApproval): Pick<RequestingAgent, 'session' | 'call'> {
@@ -129,8 +128,8 @@ const LARGEST_INPUT = 1024 * 1024;
 
 function inputBytes(input: unknown): Uint8Array {
   const json = JSON.stringify(input) as string | undefined;
-  if (json === undefined) throw refusal('the edited input cannot be written as JSON');
+  if (json === undefined) throw refusedProblem('the edited input cannot be written as JSON');
   const bytes = new TextEncoder().encode(json);
   if (bytes.length <= LARGEST_INPUT) return bytes;
-  throw refusal(`the edited input has ${bytes.length} bytes of JSON: give at most ${LARGEST_INPUT}`);
+  throw refusedProblem(`the edited input has ${bytes.length} bytes of JSON: give at most ${LARGEST_INPUT}`);
 }

@@ -36,7 +36,7 @@ type Row<Request, Result> = {
   readonly options?: readonly (keyof Request & string)[];
   /** The body of an HTTP answer where it is not the session, or the session and the call. */
   readonly answer?: z.ZodType;
-  /** What people read when the session has taken it; absent: the summary. */
+  /** The sentence for people once the session has taken it; absent: the summary. */
   readonly done?: string;
   /** Returns a sentence that says what is wrong with the request in any session. */
   problemOf?(request: Request): string | undefined | Promise<string | undefined>;

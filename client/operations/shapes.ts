@@ -56,7 +56,7 @@ const optionFields = Object.entries(RUN_OPTIONS).map(([name, { kind, says, value
 });
 
 /** The client refuses unknown names and suggests the one that was meant. */
-export const runOptions = z
+export const optionsShape = z
   .looseObject(Object.fromEntries(optionFields))
   .describe('options of a run, as docs/client.md lists them; null takes one back');
 

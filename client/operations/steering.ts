@@ -1,6 +1,6 @@
-// What steers a run and its session: messages, stops, and changes of limits, rules and options (Q10).
-// Messages and stops are durable once the server has them. A worker takes the rest, and may refuse
-// it with a sentence.
+// Operations that steer a run and its session: messages, stops, and changes of limits, rules and
+// options (Q10). Messages and stops are durable once the server has them. A worker takes the rest,
+// and may refuse it with a sentence.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
@@ -24,9 +24,9 @@ import { callUntilAnswered, patience } from '../sessions/persist.ts';
 import type { Prompt } from '../sessions/prompt.ts';
 import { callSession, sendSignal } from '../sessions/send.ts';
 import type { OnceOptions, SendOptions, Sent } from '../sessions/start.ts';
-import { askAside as askAndWait, type SideAnswer } from '../sessions/updates/ask-aside.ts';
+import { requestAside, type SideAnswer } from '../sessions/updates/ask-aside.ts';
 import { defineOperation } from './operation.ts';
-import { list, nothing, prompt, runOptions, sent, text } from './shapes.ts';
+import { list, nothing, prompt, optionsShape, sent, text } from './shapes.ts';
 
 export const send = defineOperation<SendOptions & { readonly prompt: Prompt }, Sent>({
   name: 'send',
@@ -39,7 +39,7 @@ export const send = defineOperation<SendOptions & { readonly prompt: Prompt }, S
   body: z.strictObject({
     prompt,
     now: z.boolean().describe('interrupts what runs').optional(),
-    options: runOptions.optional(),
+    options: optionsShape.optional(),
   }),
   options: ['messageId', 'traceparent', 'querySource', 'compact'],
   answer: sent,
@@ -71,7 +71,7 @@ export const askAside = defineOperation<ActOptions & { readonly question: string
   problemOf: ({ question }) => asideProblem(question),
   run: async (means, session, { question, ...options }) => {
     const by = means.actor(options);
-    return askAndWait(means.options.temporal, await means.lookAtOpen(session), question, by);
+    return requestAside(means.options.temporal, await means.lookAtOpen(session), question, by);
   },
 });
 
@@ -170,7 +170,7 @@ export const setOptions = defineOperation<ActOptions & { readonly changes: Optio
   path: 'options',
   summary: 'Options from the next run on; null takes one back.',
   wraps: 'changes',
-  body: runOptions,
+  body: optionsShape,
   done: 'Saved. Applies from the next run on.',
   problemOf: ({ changes }) =>
     Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : findWrongOption(changes),

@@ -1,4 +1,4 @@
-// What decisions about waiting calls (L55) and answers to questions (L81) may have.
+// Options and bounds of decisions about waiting calls (L55) and of answers to questions (L81).
 import { LONGEST_REASON } from '../../workflows/contract/session.ts';
 import { LARGEST_ANSWER } from '../../workflows/contract/people.ts';
 import type { Abortable } from '../async.ts';

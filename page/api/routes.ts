@@ -2,7 +2,7 @@
 // docs/openapi.v1.json is made.
 import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
 import { operationList } from '../../client/operations/operations.ts';
-import { runOptions, sent } from '../../client/operations/shapes.ts';
+import { optionsShape, sent } from '../../client/operations/shapes.ts';
 import { agentSessionId } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { refuseSteering } from './problems.ts';
@@ -48,7 +48,7 @@ function routeOf(operation: Operation): Route {
   const base = target === 'call' ? '/sessions/{session}/calls/{call}' : '/sessions/{session}';
   const facts = { name, path: `${base}/${path}`, role, says: summary, answer, ...present({ status }) };
   return postRoute(facts, body, async (request, fields) => {
-    checkRunOptions(body === runOptions ? fields : (fields['options'] as object | undefined));
+    checkRunOptions(body === optionsShape ? fields : (fields['options'] as object | undefined));
     const result = await carryOut(operation, request, present(fields));
     if (operation.answer !== undefined) return operation.answerOf?.(result) ?? (result as object);
     const { session, call } = request;

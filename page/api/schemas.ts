@@ -2,7 +2,7 @@
 // tells what answers have.
 import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../client/event-schema.ts';
-import { changedFile, count, forkedFrom, prompt, runOptions, text } from '../../client/operations/shapes.ts';
+import { changedFile, count, forkedFrom, prompt, optionsShape, text } from '../../client/operations/shapes.ts';
 import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
 import { overlapPolicies } from '../../client/schedules/plan.ts';
 
@@ -11,7 +11,7 @@ const moment = z.number().describe('milliseconds since the epoch');
 export const start = z.strictObject({
   prompt,
   session: text.describe('an open session takes the prompt as its next message; a new one gets this id').optional(),
-  options: runOptions.optional(),
+  options: optionsShape.optional(),
 });
 
 /** Values in an address are all texts; the document names their real types. */
@@ -144,7 +144,7 @@ export const schedule = z.strictObject({
       'how long after its time a firing that was due while no server ran is made up for, 10 s to 365 days; absent: a day',
     )
     .optional(),
-  options: runOptions.optional(),
+  options: optionsShape.optional(),
 });
 /** An absent field stays as it is; an option that is null goes back to what the workers say. */
 export const scheduleChanges = schedule

@@ -11,7 +11,7 @@ import { cliOf } from '../../cli/cli.ts';
 import { createClient } from '../../client/client.ts';
 import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
 import { setOptions, topUp } from '../../client/operations/steering.ts';
-import { runOptions } from '../../client/operations/shapes.ts';
+import { optionsShape } from '../../client/operations/shapes.ts';
 import { knownOptions, refuseUnknown } from '../../client/options.ts';
 import { openapiDocument } from '../../page/api/openapi.ts';
 import { eventKinds, scheduleChanges } from '../../page/api/schemas.ts';
@@ -67,7 +67,7 @@ test('each option of a run has its flag, and a field with its sentence over HTTP
         name,
         flag,
       ]);
-    expect(runOptions.shape[name]?.description).toContain(says);
+    expect(optionsShape.shape[name]?.description).toContain(says);
   }
   expect(flags.flatMap(({ long }) => (['--allow', '--deny', '--ask'].includes(long ?? '') ? [long] : []))).toEqual([
     '--allow',
@@ -75,7 +75,7 @@ test('each option of a run has its flag, and a field with its sentence over HTTP
     '--ask',
   ]);
   expect(JSON.stringify(openapiDocument())).toContain(RUN_OPTIONS.maxTurns.says);
-  expect(Object.keys(runOptions.shape)).toEqual(names);
+  expect(Object.keys(optionsShape.shape)).toEqual(names);
   expect(Object.keys(topUp.body.shape)).toEqual([...Object.keys(LIMITS), 'exact']);
 });
 

@@ -85,7 +85,7 @@ function sumRewound({ files = [] }: RewindRecord): Pick<RewindPreview, 'untaken'
 }
 
 /** Undoes the last rewind, also one that was an undo. Throws ClientProblem. */
-export async function undoRewind(
+export async function undoLastRewind(
   means: ClientMeans,
   session: SessionId,
   { by, force }: UndoOptions & { readonly by: string },

@@ -22,7 +22,7 @@ export type SideAnswer = {
 };
 
 /** Throws ClientProblem. */
-export async function askAside(
+export async function requestAside(
   temporal: Client,
   described: SessionDescription,
   question: string,
