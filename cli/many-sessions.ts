@@ -22,7 +22,7 @@ export function addFilterOptions(command: Command): Command {
 /** An action on one session, or on one call of it. */
 type Deed = { readonly words: string; readonly act: () => Promise<unknown> };
 
-type Many = {
+export type Many = {
   /** For the question: "interrupt", "approve". */
   readonly verb: string;
   /** For what is counted: "session", "call". */

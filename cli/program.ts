@@ -40,68 +40,68 @@ export async function createProgram(cli: Cli, name?: string): Promise<Command> {
   return root;
 }
 
-// The commands of `perdure` by what people use them for, in the order of the help. Each is loaded
-// when it is used.
-type CommandGroup = 'Work' | 'Look' | 'Decide' | 'Serve' | 'Keep';
-
 /** Adds a command to the program. */
 type AddCommand = (program: Command, cli: Cli) => void;
 
-type ListedCommand = {
-  readonly name: string;
-  readonly group: CommandGroup;
-  readonly load: () => Promise<AddCommand>;
+/**
+ * The commands of `perdure` by what people use them for, in the order of the help. Each is loaded
+ * when it is used.
+ */
+const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<AddCommand>>>>> = {
+  Work: {
+    chat: async () => (await import('./commands/chat.ts')).chatCommand,
+    run: async () => (await import('./commands/run.ts')).runCommand,
+    start: async () => (await import('./commands/start.ts')).startCommand,
+    send: async () => (await import('./commands/send.ts')).sendCommand,
+    btw: async () => (await import('./commands/btw.ts')).btwCommand,
+    answer: async () => (await import('./commands/answer.ts')).answerCommand,
+    watch: async () => (await import('./commands/watch.ts')).watchCommand,
+    schedule: async () => (await import('./commands/schedule.ts')).scheduleCommand,
+    skills: async () => (await import('./commands/skills.ts')).skillsCommand,
+    memory: async () => (await import('./commands/memory.ts')).memoryCommand,
+    'mcp-tools': async () => (await import('./commands/mcp-tools.ts')).mcpToolsCommand,
+    'start-here': async () => (await import('./commands/start-here.ts')).startHereCommand,
+  },
+  Look: {
+    list: async () => (await import('./commands/list.ts')).listCommand,
+    top: async () => (await import('./commands/top.ts')).topCommand,
+    show: async () => (await import('./commands/show.ts')).showCommand,
+    logs: async () => (await import('./commands/logs.ts')).logsCommand,
+    diff: async () => (await import('./commands/diff.ts')).diffCommand,
+    open: async () => (await import('./commands/open.ts')).openCommand,
+  },
+  Decide: {
+    approvals: async () => (await import('./commands/approvals.ts')).approvalsCommand,
+    approve: async () => (await import('./commands/decisions.ts')).approveCommand,
+    deny: async () => (await import('./commands/decisions.ts')).denyCommand,
+    interrupt: async () => (await import('./commands/stops.ts')).interruptCommand,
+    resume: async () => (await import('./commands/stops.ts')).resumeCommand,
+    cancel: async () => (await import('./commands/stops.ts')).cancelCommand,
+    compact: async () => (await import('./commands/send.ts')).compactCommand,
+    rewind: async () => (await import('./commands/rewind.ts')).rewindCommand,
+    fork: async () => (await import('./commands/fork.ts')).forkCommand,
+    apply: async () => (await import('./commands/apply.ts')).applyCommand,
+    'top-up': async () => (await import('./commands/top-up.ts')).topUpCommand,
+    snip: async () => (await import('./commands/snip.ts')).snipCommand,
+  },
+  Serve: {
+    dev: async () => (await import('./commands/dev.ts')).devCommand,
+    worker: async () => (await import('./commands/worker.ts')).workerCommand,
+    page: async () => (await import('./commands/page.ts')).pageCommand,
+    serve: async () => (await import('./commands/serve.ts')).serveCommand,
+    'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModelCommand,
+  },
+  Keep: {
+    export: async () => (await import('./commands/export.ts')).exportCommand,
+    import: async () => (await import('./commands/import.ts')).importCommand,
+    repair: async () => (await import('./commands/repair.ts')).repairCommand,
+    gc: async () => (await import('./commands/gc.ts')).gcCommand,
+    doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+    setup: async () => (await import('./commands/setup.ts')).setupCommand,
+    completions: async () => (await import('./commands/completions.ts')).completionsCommand,
+  },
 };
 
-export const LISTED_COMMANDS: readonly ListedCommand[] = [
-  { name: 'chat', group: 'Work', load: async () => (await import('./commands/chat.ts')).chatCommand },
-  { name: 'run', group: 'Work', load: async () => (await import('./commands/run.ts')).runCommand },
-  { name: 'start', group: 'Work', load: async () => (await import('./commands/start.ts')).startCommand },
-  { name: 'send', group: 'Work', load: async () => (await import('./commands/send.ts')).sendCommand },
-  { name: 'btw', group: 'Work', load: async () => (await import('./commands/btw.ts')).btwCommand },
-  { name: 'answer', group: 'Work', load: async () => (await import('./commands/answer.ts')).answerCommand },
-  { name: 'watch', group: 'Work', load: async () => (await import('./commands/watch.ts')).watchCommand },
-  { name: 'schedule', group: 'Work', load: async () => (await import('./commands/schedule.ts')).scheduleCommand },
-  { name: 'skills', group: 'Work', load: async () => (await import('./commands/skills.ts')).skillsCommand },
-  { name: 'memory', group: 'Work', load: async () => (await import('./commands/memory.ts')).memoryCommand },
-  { name: 'mcp-tools', group: 'Work', load: async () => (await import('./commands/mcp-tools.ts')).mcpToolsCommand },
-  { name: 'start-here', group: 'Work', load: async () => (await import('./commands/start-here.ts')).startHereCommand },
-  { name: 'list', group: 'Look', load: async () => (await import('./commands/list.ts')).listCommand },
-  { name: 'top', group: 'Look', load: async () => (await import('./commands/top.ts')).topCommand },
-  { name: 'show', group: 'Look', load: async () => (await import('./commands/show.ts')).showCommand },
-  { name: 'logs', group: 'Look', load: async () => (await import('./commands/logs.ts')).logsCommand },
-  { name: 'diff', group: 'Look', load: async () => (await import('./commands/diff.ts')).diffCommand },
-  { name: 'open', group: 'Look', load: async () => (await import('./commands/open.ts')).openCommand },
-  { name: 'approvals', group: 'Decide', load: async () => (await import('./commands/approvals.ts')).approvalsCommand },
-  { name: 'approve', group: 'Decide', load: async () => (await import('./commands/approve.ts')).approveCommand },
-  { name: 'deny', group: 'Decide', load: async () => (await import('./commands/deny.ts')).denyCommand },
-  { name: 'interrupt', group: 'Decide', load: async () => (await import('./commands/interrupt.ts')).interruptCommand },
-  { name: 'resume', group: 'Decide', load: async () => (await import('./commands/resume.ts')).resumeCommand },
-  { name: 'cancel', group: 'Decide', load: async () => (await import('./commands/cancel.ts')).cancelCommand },
-  { name: 'compact', group: 'Decide', load: async () => (await import('./commands/compact.ts')).compactCommand },
-  { name: 'rewind', group: 'Decide', load: async () => (await import('./commands/rewind.ts')).rewindCommand },
-  { name: 'fork', group: 'Decide', load: async () => (await import('./commands/fork.ts')).forkCommand },
-  { name: 'apply', group: 'Decide', load: async () => (await import('./commands/apply.ts')).applyCommand },
-  { name: 'top-up', group: 'Decide', load: async () => (await import('./commands/top-up.ts')).topUpCommand },
-  { name: 'snip', group: 'Decide', load: async () => (await import('./commands/snip.ts')).snipCommand },
-  { name: 'dev', group: 'Serve', load: async () => (await import('./commands/dev.ts')).devCommand },
-  { name: 'worker', group: 'Serve', load: async () => (await import('./commands/worker.ts')).workerCommand },
-  { name: 'page', group: 'Serve', load: async () => (await import('./commands/page.ts')).pageCommand },
-  { name: 'serve', group: 'Serve', load: async () => (await import('./commands/serve.ts')).serveCommand },
-  {
-    name: 'scripted-model',
-    group: 'Serve',
-    load: async () => (await import('./commands/scripted-model.ts')).scriptedModelCommand,
-  },
-  { name: 'export', group: 'Keep', load: async () => (await import('./commands/export.ts')).exportCommand },
-  { name: 'import', group: 'Keep', load: async () => (await import('./commands/import.ts')).importCommand },
-  { name: 'repair', group: 'Keep', load: async () => (await import('./commands/repair.ts')).repairCommand },
-  { name: 'gc', group: 'Keep', load: async () => (await import('./commands/gc.ts')).gcCommand },
-  { name: 'doctor', group: 'Keep', load: async () => (await import('./commands/doctor.ts')).doctorCommand },
-  { name: 'setup', group: 'Keep', load: async () => (await import('./commands/setup.ts')).setupCommand },
-  {
-    name: 'completions',
-    group: 'Keep',
-    load: async () => (await import('./commands/completions.ts')).completionsCommand,
-  },
-];
+export const LISTED_COMMANDS = Object.entries(COMMANDS).flatMap(([group, commands]) =>
+  Object.entries(commands).map(([name, load]) => ({ name, group, load })),
+);

@@ -1,20 +1,17 @@
 // Refuses misspelled options. A program in JavaScript may misspell one, and passing it over in
 // silence could drop a guard that was meant.
 import { didYouMean } from '../workflows/contract/did-you-mean.ts';
-import { LIMITS, RUN_OPTIONS } from '../workflows/contract/run-options.ts';
-import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
+import type { ActOptions } from './sessions/decide.ts';
 import type { DiffOptions } from './sessions/files/diff-session.ts';
-import type { ForkOptions } from './sessions/fork/fork-session.ts';
-import type { RewindOptions, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';
-import type { RuleChanges, TopUp } from '../workflows/contract/session.ts';
 import type { TranscriptOptions } from './perdure-client.ts';
 import { ClientProblem } from './problem.ts';
 import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts';
 import type { ScheduleChanges } from './schedules/change-schedule.ts';
 import type { ScheduleOptions } from './schedules/plan.ts';
-import type { ClientSettings, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
+import type { ClientSettings, StartOptions } from './sessions/start.ts';
 
 /** Has every key of a type and no other key. */
 export type KeysOf<T> = Readonly<Record<keyof T, unknown>>;
@@ -64,11 +61,9 @@ function suggestOption(unknown: string, known: object): string {
   return isHere ? `it is called ${name} here` : didYouMean(unknown, Object.keys(known));
 }
 
-const actKeys: KeysOf<ActOptions> = { by: true, signal: true };
 const listKeys: KeysOf<ListOptions> = { open: true, filter: true, running: true, signal: true };
-const undoRewindKeys: KeysOf<UndoOptions> = { ...actKeys, force: true };
 
-/** Lists the options of each method of the client. */
+/** Lists the options of the methods that are no operations. */
 export const knownOptions = {
   client: {
     env: true,
@@ -119,46 +114,11 @@ export const knownOptions = {
     options: true,
     signal: true,
   } satisfies KeysOf<ScheduleChanges>,
-  send: {
-    compact: true,
-    by: true,
-    querySource: true,
-    now: true,
-    messageId: true,
-    options: true,
-    signal: true,
-    traceparent: true,
-  } satisfies KeysOf<SendOptions>,
-  once: { messageId: true, by: true, signal: true } satisfies KeysOf<OnceOptions>,
-  approve: { input: true, by: true, signal: true } satisfies KeysOf<ApproveOptions>,
-  deny: { interrupt: true, by: true, signal: true } satisfies KeysOf<DenyOptions>,
-  act: actKeys,
+  act: { by: true, signal: true } satisfies KeysOf<ActOptions>,
   list: listKeys,
   page: { ...listKeys, size: true, after: true } satisfies KeysOf<PageOptions>,
   transcript: { from: true, signal: true } satisfies KeysOf<TranscriptOptions>,
   diff: { from: true, to: true, paths: true, stat: true, signal: true } satisfies KeysOf<DiffOptions>,
-  fork: {
-    ...actKeys,
-    at: true,
-    prompt: true,
-    messageId: true,
-    files: true,
-    worktree: true,
-    options: true,
-    newId: true,
-    workers: true,
-  } satisfies KeysOf<ForkOptions>,
-  rewind: {
-    ...undoRewindKeys,
-    to: true,
-    conversation: true,
-    files: true,
-    dryRun: true,
-  } satisfies KeysOf<RewindOptions>,
-  undoRewind: undoRewindKeys,
-  topUp: { ...LIMITS, exact: true } satisfies KeysOf<TopUp>,
-  changeRules: { allow: true, drop: true, lasts: true } satisfies KeysOf<RuleChanges>,
-  setOptions: RUN_OPTIONS,
   wait: { signal: true } satisfies KeysOf<Abortable>,
   follow: {
     messageId: true,

@@ -18,6 +18,7 @@ import type { PerdureClient } from '../client/perdure-client.ts';
 import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
+import type { OperationName } from '../client/operations/operations.ts';
 import { ClientMeans } from '../client/sessions/client-means.ts';
 import { type DiffOptions, diffSession, type SessionDiff } from '../client/sessions/files/diff-session.ts';
 import { openShadowReading } from '../client/sessions/files/read-shadow.ts';
@@ -49,27 +50,7 @@ import { countStrayed } from './frame/strayed-sessions.ts';
 import { type ReadPollers, readPollers } from './workers/pollers.ts';
 
 /** Methods that act on sessions for a person. */
-export type Acting = Pick<
-  PerdureClient,
-  | 'start'
-  | 'fork'
-  | 'send'
-  | 'interrupt'
-  | 'resume'
-  | 'cancel'
-  | 'approve'
-  | 'deny'
-  | 'answer'
-  | 'approvals'
-  | 'topUp'
-  | 'changeRules'
-  | 'setOptions'
-  | 'snip'
-  | 'rewind'
-  | 'undoRewind'
-  | 'askAside'
-  | 'schedules'
->;
+export type Acting = Pick<PerdureClient, OperationName | 'start' | 'approvals' | 'schedules'>;
 
 /** Where a person acts; it follows their name in Temporal's history. */
 export type Place = 'on the ops page' | 'over HTTP';

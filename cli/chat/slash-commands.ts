@@ -5,7 +5,7 @@ import { formatCount, formatMoney } from '../../client/units.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { readFlags, type RunFlags, runOptions } from '../run-options.ts';
 import { UsageError } from '../errors.ts';
-import { topUpProblem } from '../../client/sessions/steer.ts';
+import { operations } from '../../client/operations/operations.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
@@ -174,13 +174,13 @@ const commands: Readonly<Record<string, Slash>> = {
     group: 'Set',
     takes: 'N',
     does: 'raises the turns that the run under way may take',
-    act: (talk, rest) => topUp(talk, { maxTurns: requireText(rest, 'how many') }),
+    act: (talk, rest) => raiseLimit(talk, { maxTurns: requireText(rest, 'how many') }),
   },
   budget: {
     group: 'Set',
     takes: 'X',
     does: 'raises the US dollars that the run under way may cost',
-    act: (talk, rest) => topUp(talk, { maxBudgetUsd: requireText(rest, 'how many') }),
+    act: (talk, rest) => raiseLimit(talk, { maxBudgetUsd: requireText(rest, 'how many') }),
   },
   cancel: {
     group: 'End',
@@ -199,10 +199,10 @@ const commands: Readonly<Record<string, Slash>> = {
   },
 };
 
-async function topUp({ sessions, session, say }: Talk, flags: Pick<RunFlags, keyof NewLimits>): Promise<void> {
+async function raiseLimit({ sessions, session, say }: Talk, flags: Pick<RunFlags, keyof NewLimits>): Promise<void> {
   const names = Object.keys(flags) as readonly (keyof NewLimits)[];
   const limits = readFlags(flags, names, () => '/') as NewLimits;
-  const problem = topUpProblem(limits);
+  const problem = await operations.topUp.problemOf?.({ limits });
   if (problem !== undefined) throw new UsageError(problem);
   await sessions.topUp(session, limits);
   say('limit raised');

@@ -1,13 +1,17 @@
-// perdure send: gives a session another message. Durable when it returns, with no worker alive.
+// perdure send and compact: gives a session another message, or the request to sum up what was said
+// as soon as nothing else runs in it. Durable when it returns, with no worker alive.
 import type { Command } from 'commander';
+import { operations } from '../../client/operations/operations.ts';
+import type { Prompt } from '../../client/sessions/prompt.ts';
+import type { SendOptions } from '../../client/sessions/start.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { Cli } from '../cli.ts';
-import { STATUS } from '../errors.ts';
-import { addValue } from '../repeatable.ts';
-import { RunFlag, runOptions, type RunFlags } from '../run-options.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { readPrompt } from '../prompt-argument.ts';
-import { sayIfNobodyWorks, showSent, withSession } from '../with-server.ts';
+import { addValue } from '../repeatable.ts';
+import { RunFlag, runOptions, type RunFlags } from '../run-options.ts';
+import { steerSession } from '../steer-session.ts';
+import { sayIfNobodyWorks, showSent } from '../with-server.ts';
 
 type Flags = MediaFlags & Pick<RunFlags, 'tags'> & { readonly now?: boolean; readonly promptFile?: string };
 
@@ -28,18 +32,29 @@ export function sendCommand(program: Command, cli: Cli): void {
       ).argParser(addValue),
     )
     .action(async (id: string, text: string | undefined, flags: Flags) => {
-      cli.exit(await send(cli, id, text, flags));
+      const { now = false, promptFile, tags } = flags;
+      const options = runOptions(present({ tags }), cli.cwd);
+      const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
+      cli.exit(await sendMessage(cli, id, { prompt, now, options }));
     });
 }
 
-async function send(cli: Cli, id: string, text: string | undefined, flags: Flags): Promise<number> {
-  const { now, promptFile, tags } = flags;
-  const options = runOptions(present({ tags }), cli.cwd);
-  const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
-  return withSession(cli, id, async (opened, session) => {
-    const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false, options });
+export function compactCommand(program: Command, cli: Cli): void {
+  program
+    .command('compact')
+    .description('summarize the conversation of a session as soon as nothing else is running in it')
+    .argument('<id>', 'the session')
+    .argument('[instructions...]', 'what the summary must keep')
+    .action(async (id: string, words: readonly string[]) => {
+      const instructions = words.join(' ').trim();
+      const compact = instructions === '' ? {} : { instructions };
+      cli.exit(await sendMessage(cli, id, { prompt: `/compact ${instructions}`.trim(), compact }));
+    });
+}
+
+function sendMessage(cli: Cli, id: string, request: SendOptions & { readonly prompt: Prompt }): Promise<number> {
+  return steerSession(cli, { id, operation: operations.send, request }, (session, { messageId }, opened) => {
     showSent(cli, session, messageId);
-    await sayIfNobodyWorks(cli, opened, session);
-    return STATUS.ok;
+    return sayIfNobodyWorks(cli, opened, session);
   });
 }

@@ -1,10 +1,10 @@
 // perdure snip: hides entries of a session from the model; they stay in the transcript (L7).
 import type { Command } from 'commander';
+import { operations } from '../../client/operations/operations.ts';
 import { formatCount } from '../../client/units.ts';
-import { snipProblem } from '../../client/sessions/snip.ts';
 import type { Cli } from '../cli.ts';
-import { STATUS, UsageError } from '../errors.ts';
-import { withSession } from '../with-server.ts';
+import { UsageError } from '../errors.ts';
+import { steerSession } from '../steer-session.ts';
 
 export function snipCommand(program: Command, cli: Cli): void {
   program
@@ -12,22 +12,19 @@ export function snipCommand(program: Command, cli: Cli): void {
     .description('hide entries from the model; they stay in the transcript')
     .argument('<id>', 'the session')
     .argument('<entry...>', 'positions of entries, as `perdure show ID --json` prints them')
-    .action(async (id: string, given: readonly string[]) => {
-      cli.exit(await snipEntries(cli, id, given));
+    .action(async (id: string, texts: readonly string[]) => {
+      const wrong = texts.find((text) => !/^\d+$/.test(text));
+      if (wrong !== undefined) throw new UsageError(`${JSON.stringify(wrong)} is not the position of an entry`);
+      const entries = texts.map(Number);
+      const status = await steerSession(
+        cli,
+        { id, operation: operations.snip, request: { entries } },
+        (_, { later }) => {
+          for (const line of resultLines(new Set(entries).size, new Set(later))) cli.say(line);
+        },
+      );
+      cli.exit(status);
     });
-}
-
-async function snipEntries(cli: Cli, id: string, given: readonly string[]): Promise<number> {
-  const entries = given.map((text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN));
-  const strange = given.find((text) => !/^\d+$/.test(text));
-  const problem =
-    strange === undefined ? snipProblem(entries) : `${JSON.stringify(strange)} is not the position of an entry`;
-  if (problem !== undefined) throw new UsageError(problem);
-  return withSession(cli, id, async ({ sessions }, session) => {
-    const { later } = await sessions.snip(session, entries);
-    for (const line of resultLines(new Set(entries).size, new Set(later))) cli.say(line);
-    return STATUS.ok;
-  });
 }
 
 function resultLines(all: number, later: ReadonlySet<number>): readonly string[] {

@@ -1,14 +1,12 @@
 // perdure top-up: raises, sets or lowers limits of the current run.
 import type { Command } from 'commander';
-import type { Cli } from '../cli.ts';
-import { STATUS, UsageError } from '../errors.ts';
+import { operations } from '../../client/operations/operations.ts';
 import { LIMITS, type NewLimits } from '../../workflows/contract/run-options.ts';
+import type { Cli } from '../cli.ts';
 import { readFlags, RunFlag, type RunFlags } from '../run-options.ts';
-import { topUpProblem } from '../../client/sessions/steer.ts';
-import { withSession } from '../with-server.ts';
-import type { TopUp } from '../../workflows/contract/session.ts';
+import { steerSession } from '../steer-session.ts';
 
-type Flags = Pick<RunFlags, keyof NewLimits> & { readonly exact?: boolean };
+type Flags = Pick<RunFlags, keyof NewLimits> & { readonly exact?: true };
 
 const limitNames = Object.keys(LIMITS) as readonly (keyof NewLimits)[];
 
@@ -23,19 +21,9 @@ export function topUpCommand(program: Command, cli: Cli): void {
   }
   command
     .option('--exact', 'set them as given, also where that is lower, or where the run has no limit')
-    .action(async (id: string, flags: Flags) => {
-      cli.exit(await topUp(cli, id, flags));
+    .action(async (id: string, { exact, ...flags }: Flags) => {
+      const limits = { ...(readFlags(flags, limitNames, cli.cwd) as NewLimits), ...(exact && { exact }) };
+      const report = (session: string): void => cli.say(`session ${session} continues with the new limits`);
+      cli.exit(await steerSession(cli, { id, operation: operations.topUp, request: { limits } }, report));
     });
-}
-
-async function topUp(cli: Cli, id: string, flags: Flags): Promise<number> {
-  const { exact, ...named } = flags;
-  const limits: TopUp = { ...(readFlags(named, limitNames, cli.cwd) as TopUp), ...(exact && { exact }) };
-  const problem = topUpProblem(limits);
-  if (problem !== undefined) throw new UsageError(problem);
-  return withSession(cli, id, async ({ sessions }, session) => {
-    await sessions.topUp(session, limits);
-    cli.say(`session ${session} continues with the new limits`);
-    return STATUS.ok;
-  });
 }

@@ -3,9 +3,9 @@ import type { Entry } from '../../store/log/entries.ts';
 import { createLimit } from '../../system/async.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
-import type { SignalOnce } from '../../workflows/contract/steered.ts';
+import type { Signature, SignalOnce } from '../../workflows/contract/steered.ts';
 import { ClientProblem } from '../problem.ts';
-import type { ActOptions, DecidePorts } from './decide.ts';
+import type { ActOptions } from './decide.ts';
 import { entriesFrom } from './entries-from.ts';
 import type { Finder } from './find/list-sessions.ts';
 import { underWayReader } from './find/under-way.ts';
@@ -16,7 +16,7 @@ import { headOf, type NewestStep, newestStepOf } from './newest-head.ts';
 import { observePhases, type Observer } from './observed-phase.ts';
 import { callUntilAnswered, impatient } from './persist.ts';
 import { runningReader } from './running/read-running.ts';
-import { sendSignal } from './send.ts';
+import { sendSignal, sessionClosedProblem } from './send.ts';
 import { parseSessionId } from './session-id.ts';
 import { type ClientOptions, describeOwnSession, type OnceOptions } from './start.ts';
 import { type TranscriptReader, transcriptReader } from './transcript-reader.ts';
@@ -25,7 +25,9 @@ import { MOST_UPDATES, update } from './updates/update.ts';
 export class ClientMeans {
   readonly options: ClientOptions;
   readonly reader: TranscriptReader;
-  readonly decisions: DecidePorts;
+  /** Name of the person who acts unless a method names one: the client's, or its identity. */
+  readonly name: string;
+  readonly #few = createLimit(MOST_UPDATES);
   readonly finder: Omit<Finder, 'observePhase'> & { readonly observePhase: Observer };
 
   constructor(options: ClientOptions) {
@@ -38,16 +40,7 @@ export class ClientMeans {
       readRunning: runningReader(options),
       readUnderWay: underWayReader(temporal),
     };
-    const few = createLimit(MOST_UPDATES);
-    this.decisions = {
-      store: options.store,
-      name: options.by ?? options.temporal.options.identity,
-      look: this.look,
-      update: (session, name, arg, signed) =>
-        few(() =>
-          update({ temporal: options.temporal, session, name, arg, signed, workers: () => this.look(session) }),
-        ),
-    };
+    this.name = options.by ?? temporal.options.identity;
   }
 
   readonly look = (session: SessionId): Promise<SessionDescription> =>
@@ -57,6 +50,30 @@ export class ClientMeans {
       () => describeOwnSession(this.options, session),
       impatient,
     );
+
+  /** Throws ClientProblem `closed` for a session that takes nothing more. */
+  readonly lookAtOpen = async (session: SessionId): Promise<SessionDescription> => {
+    const described = await this.look(session);
+    if (described.status !== 'open') throw sessionClosedProblem(described);
+    return described;
+  };
+
+  /**
+   * Sends an update that a worker takes, and waits for its answer. A decision says itself who acts,
+   * other updates are signed. Throws ClientProblem.
+   */
+  update(session: SessionId, name: string, arg: object, signed?: Signature): Promise<void> {
+    const { temporal } = this.options;
+    const workers = () => this.look(session);
+    return this.#few(() => update({ temporal, session, name, arg, signed, workers }));
+  }
+
+  /** Changes an open session in the name of the person who acts. Throws ClientProblem. */
+  async updateOpen(session: SessionId, name: string, arg: object, options: ActOptions): Promise<void> {
+    const by = this.actor(options);
+    await this.lookAtOpen(session);
+    await this.update(session, name, arg, { by });
+  }
 
   readonly head = (session: SessionId): Promise<Hash | null> => {
     const { temporal } = this.options;
@@ -89,7 +106,7 @@ export class ClientMeans {
   actor({ by }: ActOptions = {}): string {
     const problem = by === undefined ? undefined : nameProblem(by);
     if (problem !== undefined) throw new ClientProblem('refused', problem);
-    return by ?? this.decisions.name;
+    return by ?? this.name;
   }
 
   /** Sends a signal that counts once, however often it is sent with its id. */

@@ -1,22 +1,14 @@
 // Hides entries from the model, by position; they stay in the transcript (L7). The session passes
 // over unknown positions and entries that a snip cannot hide, so this code tells the caller.
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { MOST_SNIPS } from '../../workflows/contract/session.ts';
+import { MOST_SNIPS, SIGNALS } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { ClientProblem } from '../problem.ts';
 import { formatCount } from '../units.ts';
-import type { SessionDescription } from './info.ts';
-import { sessionClosedProblem } from './send.ts';
+import type { ClientMeans } from './client-means.ts';
+import { sendSignal } from './send.ts';
 import { inView, isShown } from '../../store/view/in-view.ts';
 import { noticeForModel } from '../../store/view/notices.ts';
-
-/** Each port throws ClientProblem; `entries` throws StoreError too. */
-type SnipPorts = {
-  readonly look: (session: SessionId) => Promise<SessionDescription>;
-  /** Returns the entries of this moment. */
-  readonly entries: (session: SessionId) => Promise<readonly Entry[]>;
-  readonly send: (session: SessionId) => Promise<void>;
-};
 
 export type Snipped = {
   /**
@@ -26,20 +18,20 @@ export type Snipped = {
   readonly later: readonly number[];
 };
 
+/** Throws ClientProblem, StoreError. */
 export async function snipEntries(
-  { look, entries, send }: SnipPorts,
+  means: ClientMeans,
   session: SessionId,
   given: readonly number[],
+  by: string,
 ): Promise<Snipped> {
-  refuse(snipProblem(given));
-  const seen = await look(session);
-  if (seen.status !== 'open') throw sessionClosedProblem(seen);
-  const there = await entries(session);
+  await means.lookAtOpen(session);
+  const there = await means.reader.entries(session, await means.head(session));
   refuse(absentProblem(session, given, there.length));
   const effects = snipEffects(there, given);
   for (const [index, position] of given.entries())
     refuse(effectProblem(session, position, there[position] as Entry, effects[index] as SnipEffect));
-  await send(session);
+  await sendSignal(means.options.temporal, session, SIGNALS.snip, [{ entries: given, by }]);
   return { later: given.filter((_position, index) => effects[index]?.kind === 'later') };
 }
 

@@ -13,8 +13,8 @@ import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts'
 import { identityOfPerson, type PagePorts } from '../ports.ts';
 import { openEventStream } from './event-stream.ts';
 import { openapiDocument } from './openapi.ts';
-import { type Operation, readShape } from './operation.ts';
-import { operations } from './operations.ts';
+import { type Route, readShape } from './route.ts';
+import { routes } from './routes.ts';
 import { problemResponse, HttpProblem, refuseUnless } from './problems.ts';
 import { following } from './schemas.ts';
 
@@ -44,10 +44,10 @@ export function apiApp(ports: PagePorts, access: Access): Api {
   /** Throws HttpProblem when the person's role is too low. */
   const person = (context: Context<Vars>, needed: Role): Person => requireRole(context.get('person'), needed);
   app.get('/openapi.json', (context) => (person(context, 'look'), context.json(openapiDocument())));
-  for (const operation of operations)
-    app[operation.method](routeOf(operation), async (context) => {
-      const { name, role } = person(context, operation.role);
-      return carryOut(context, operation, { ports, name: name ?? OWNER, role });
+  for (const route of routes)
+    app[route.method](pathOf(route), async (context) => {
+      const { name, role } = person(context, route.role);
+      return carryOut(context, route, { ports, name: name ?? OWNER, role });
     });
   app.get('/sessions/:session/events', async (context) => {
     const listener = person(context, 'look');
@@ -134,27 +134,27 @@ function tooLarge(): never {
   throw new HttpProblem('too_large', `the body is over ${LARGEST_BODY / 1024 / 1024} MB: put it in a file and name it`);
 }
 
-const routeOf = ({ path }: Operation): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+const pathOf = ({ path }: Route): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 async function carryOut(
   context: Context,
-  operation: Operation,
+  route: Route,
   { ports, name, role }: { readonly ports: PagePorts; readonly name: string; readonly role: Role },
 ): Promise<Response> {
-  const asking = {
+  const request = {
     ports,
     acting: ports.as(name, 'over HTTP'),
     by: identityOfPerson(name, 'over HTTP'),
     role,
-    session: operation.path.includes('{session}') ? sessionOf(context) : '',
+    session: route.path.includes('{session}') ? sessionOf(context) : '',
     call: context.req.param('call') ?? '',
     schedule: context.req.param('schedule') ?? '',
     key: ownKey(name, keyOf(context)),
     traceparent: traceOf(context),
     signal: context.req.raw.signal,
   };
-  const body = operation.body && (await bodyOf(context));
-  return context.json(await operation.run(asking, context.req.query(), body), operation.status);
+  const body = route.body && (await bodyOf(context));
+  return context.json(await route.run(request, context.req.query(), body), route.status);
 }
 
 /** Throws ClientProblem `refused`. */

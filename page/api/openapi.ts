@@ -1,7 +1,7 @@
-// Makes docs/openapi.v1.json from the table of operations and the schemas of requests.
+// Makes docs/openapi.v1.json from the table of routes and the schemas of requests.
 import { z } from 'zod';
-import type { Operation } from './operation.ts';
-import { operations } from './operations.ts';
+import type { Route } from './route.ts';
+import { routes } from './routes.ts';
 import { eventKinds, following, named } from './schemas.ts';
 import { present } from '../../workflows/contract/present.ts';
 
@@ -84,7 +84,7 @@ function parametersOf(path: string, query: z.ZodType): readonly Json[] {
   return [...inPath, ...inQuery];
 }
 
-function describeOperation({ name, method, path, role, says, query, body, status, answer }: Operation): Json {
+function describeRoute({ name, method, path, role, says, query, body, status, answer }: Route): Json {
   return {
     operationId: name,
     summary: says,
@@ -133,9 +133,9 @@ const events: Json = {
 
 export function openapiDocument(): Json {
   const paths: Record<string, Record<string, Json>> = { [EVENTS]: { get: events } };
-  for (const operation of operations) {
-    const path = (paths[operation.path] ??= {});
-    path[operation.method] = describeOperation(operation);
+  for (const route of routes) {
+    const path = (paths[route.path] ??= {});
+    path[route.method] = describeRoute(route);
   }
   const schemas = Object.entries(named).map(([name, schema]) => [
     name,

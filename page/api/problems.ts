@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { StoreError } from '../../store/values/store.ts';
+import type { Operation } from '../../client/operations/operation.ts';
 import { ClientProblem, type ProblemKind } from '../../client/problem.ts';
 import { mayDo, type Role } from '../hosting/people.ts';
 
@@ -43,6 +44,12 @@ export class HttpProblem extends Error {
 export function refuseUnless(role: Role, needed: Role, what: string): void {
   if (mayDo(role, needed)) return;
   throw new HttpProblem('forbidden', `${what} needs the role ${needed}, and yours is ${role}: nothing was done`);
+}
+
+/** Refuses what only the role `steer` may ask of an operation. Throws HttpProblem. */
+export function refuseSteering<Request>(role: Role, operation: Operation<Request>, request: NoInfer<Request>): void {
+  const what = operation.steeringIn?.(request);
+  if (what !== undefined) refuseUnless(role, 'steer', what);
 }
 
 export function statusOf(error: unknown): Status {

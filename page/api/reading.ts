@@ -3,24 +3,25 @@ import type { z } from 'zod';
 import type { TranscriptEntry } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { present } from '../../workflows/contract/present.ts';
-import { type Asking, getOperation, type Operation } from './operation.ts';
+import { type ApiRequest, getRoute, type Route } from './route.ts';
+import { nothing } from '../../client/operations/shapes.ts';
 import * as shapes from './schemas.ts';
 
 const SIZE = 200;
 const LARGEST = 1_000;
 
-export const readings: readonly Operation[] = [
-  getOperation(
+export const readings: readonly Route[] = [
+  getRoute(
     { name: 'list', path: '/sessions', says: 'Sessions, newest first or as the filter says.', answer: shapes.page },
     shapes.listing,
     ({ ports, signal }, query) => ports.page({ ...present(query), signal }),
   ),
-  getOperation(
+  getRoute(
     { name: 'describe', path: '/sessions/{session}', says: 'All that is known of it.', answer: shapes.session },
-    shapes.none,
+    nothing,
     ({ ports, session }) => ports.describe(session),
   ),
-  getOperation(
+  getRoute(
     {
       name: 'result',
       path: '/sessions/{session}/result',
@@ -30,7 +31,7 @@ export const readings: readonly Operation[] = [
     shapes.whichRun,
     async ({ ports, session, signal }, { run }) => ({ result: await ports.result(session, run, { signal }) }),
   ),
-  getOperation(
+  getRoute(
     {
       name: 'transcript',
       path: '/sessions/{session}/transcript',
@@ -40,17 +41,17 @@ export const readings: readonly Operation[] = [
     shapes.reading,
     pieceOf,
   ),
-  getOperation(
+  getRoute(
     {
       name: 'files',
       path: '/sessions/{session}/files',
       says: 'The captures of its files, and the calls that changed them.',
       answer: shapes.captures,
     },
-    shapes.none,
+    nothing,
     async ({ ports, session, signal }) => ({ captures: await ports.files(session, { signal }) }),
   ),
-  getOperation(
+  getRoute(
     {
       name: 'diff',
       path: '/sessions/{session}/diff',
@@ -62,14 +63,14 @@ export const readings: readonly Operation[] = [
       ports.diff(session, { ...present(query), ...(path !== undefined && { paths: [path] }), signal }),
   ),
   ...['/approvals', '/sessions/{session}/approvals'].map((path) =>
-    getOperation(
+    getRoute(
       {
         name: path === '/approvals' ? 'allApprovals' : 'approvals',
         path,
         says: 'Calls that wait for a decision and, with `question`, for an answer.',
         answer: shapes.approvals,
       },
-      shapes.none,
+      nothing,
       async ({ acting, session, signal }) => ({
         approvals: await acting.approvals(session === '' ? undefined : session, { signal }),
       }),
@@ -78,7 +79,7 @@ export const readings: readonly Operation[] = [
 ];
 
 async function pieceOf(
-  { ports, session, signal }: Asking,
+  { ports, session, signal }: ApiRequest,
   { from = 0, size = SIZE }: z.infer<typeof shapes.reading>,
 ): Promise<object> {
   if (size < 1 || size > LARGEST)

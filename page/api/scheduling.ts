@@ -4,9 +4,9 @@ import type { z } from 'zod';
 import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
-import { type Asking, getOperation, type Operation, postOperation } from './operation.ts';
+import { type ApiRequest, checkRunOptions, getRoute, type Route, postRoute } from './route.ts';
+import { nothing } from '../../client/operations/shapes.ts';
 import * as shapes from './schemas.ts';
-import { checkRunOptions } from './steering.ts';
 
 /** Most schedules in one answer. */
 const MOST = 200;
@@ -17,23 +17,23 @@ const says = {
   delete: 'Deletes it; its sessions stay.',
 } as const;
 
-export const scheduling: readonly Operation[] = [
-  getOperation(
+export const scheduling: readonly Route[] = [
+  getRoute(
     { name: 'listSchedules', path: '/schedules', says: `Schedules, at most ${MOST}.`, answer: shapes.schedules },
-    shapes.none,
+    nothing,
     listPage,
   ),
-  getOperation(
+  getRoute(
     {
       name: 'describeSchedule',
       path: '/schedules/{schedule}',
       says: 'When it fires, and the sessions of its newest firings.',
       answer: shapes.scheduled,
     },
-    shapes.none,
+    nothing,
     ({ ports, schedule, signal }) => ports.schedules.describe(schedule, { signal }),
   ),
-  postOperation(
+  postRoute(
     {
       name: 'createSchedule',
       path: '/schedules',
@@ -45,7 +45,7 @@ export const scheduling: readonly Operation[] = [
     shapes.schedule,
     createOnce,
   ),
-  postOperation(
+  postRoute(
     {
       name: 'updateSchedule',
       path: '/schedules/{schedule}/update',
@@ -58,7 +58,7 @@ export const scheduling: readonly Operation[] = [
       acting.schedules.update(schedule, present({ ...changes, options: options && checkRunOptions(options), signal })),
   ),
   ...(['pause', 'resume', 'delete'] as const).map((name) =>
-    postOperation(
+    postRoute(
       {
         name: `${name}Schedule`,
         path: `/schedules/{schedule}/${name}`,
@@ -66,14 +66,14 @@ export const scheduling: readonly Operation[] = [
         says: says[name],
         answer: shapes.onSchedule,
       },
-      shapes.nothing,
+      nothing,
       async ({ acting, schedule, signal }) => {
         await acting.schedules[name](schedule, { signal });
         return { schedule };
       },
     ),
   ),
-  postOperation(
+  postRoute(
     {
       name: 'triggerSchedule',
       path: '/schedules/{schedule}/trigger',
@@ -81,12 +81,12 @@ export const scheduling: readonly Operation[] = [
       says: 'Fires now, by its overlap policy. Sent again it fires again.',
       answer: shapes.triggered,
     },
-    shapes.nothing,
+    nothing,
     ({ acting, schedule, signal }) => acting.schedules.trigger(schedule, { signal }),
   ),
 ];
 
-async function listPage({ ports, signal }: Asking): Promise<object> {
+async function listPage({ ports, signal }: ApiRequest): Promise<object> {
   const found: ScheduleInfo[] = [];
   for await (const one of ports.schedules.list({ signal })) {
     if (found.length === MOST) return { schedules: found, more: true };
@@ -100,7 +100,7 @@ async function listPage({ ports, signal }: Asking): Promise<object> {
  * what the first try made.
  */
 async function createOnce(
-  { acting, by, key, signal }: Asking,
+  { acting, by, key, signal }: ApiRequest,
   { cron, task, name, options = {}, ...given }: z.infer<typeof shapes.schedule>,
 ): Promise<object> {
   const made = name === undefined && key !== undefined ? nameOf(by, key) : undefined;

@@ -7,6 +7,8 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import type { NewLimits } from '../../workflows/contract/session.ts';
+import { callMethod, type Operation } from '../../client/operations/operation.ts';
+import { operations } from '../../client/operations/operations.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { sumSpend } from '../../client/sessions/history/spend.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -15,7 +17,7 @@ import { newMessageId } from '../../client/sessions/message-id.ts';
 import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
 import { createBodyReader } from '../../store/log/bodies.ts';
-import { refuseUnless } from '../api/problems.ts';
+import { refuseSteering } from '../api/problems.ts';
 import type { Role } from '../hosting/people.ts';
 import type { PagePorts } from '../ports.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
@@ -67,7 +69,7 @@ const option = text.transform((given) =>
 const mode = z.union([z.literal('').transform(() => undefined), z.enum(permissionModes)]);
 const next = z
   .object({ model: option, permissionMode: mode, allow: lines, ask: lines, deny: lines })
-  .transform(({ model, permissionMode, ...rules }) => ({ ...present({ model, permissionMode }), ...rules }));
+  .transform(({ model, permissionMode, ...rules }) => ({ changes: present({ model, permissionMode }), rules }));
 
 /** Tells whether the run has spent what it may now. */
 async function isExceeded(ports: PagePorts, session: SessionId, limits: NewLimits): Promise<boolean> {
@@ -83,13 +85,21 @@ const isNone = (rules: Readonly<Record<string, readonly string[]>>): boolean =>
 
 type Act = (ports: PagePorts, session: SessionId, body: unknown, role: Role) => Promise<Done>;
 
+/** An action without a form. */
+const plainAction =
+  (operation: Operation): Act =>
+  async (ports, session) => {
+    await callMethod(ports, operation, session, {});
+    return { said: operation.done };
+  };
+
 const actions: Readonly<Record<string, Act>> = {
   send: async (ports, session, body) => {
     const given = readForm(sent, body);
     const now = given.now !== undefined;
     const message = { id: newMessageId(), text: given.text, now };
     await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
-    return { said: now ? 'Sent. It interrupts the run.' : 'Sent.', message };
+    return { said: now ? `${operations.send.done} It interrupts the run.` : operations.send.done, message };
   },
   aside: async (ports, session, body) => {
     const { question } = readForm(questionForm, body);
@@ -109,20 +119,11 @@ const actions: Readonly<Record<string, Act>> = {
   fork: async (ports, session, body) => {
     const { session: fork, cwd, files } = await ports.fork(session, readForm(forkForm, body));
     const where = files ? `Its files are in ${showUnseen(cwd)}.` : `It works in the same folder, ${showUnseen(cwd)}.`;
-    return { said: `Forked. ${where}`, link: `/sessions/${fork}` };
+    return { said: `${operations.fork.done} ${where}`, link: `/sessions/${fork}` };
   },
-  interrupt: async (ports, session) => {
-    await ports.interrupt(session);
-    return { said: 'Interrupting the run.' };
-  },
-  resume: async (ports, session) => {
-    await ports.resume(session);
-    return { said: 'Resuming.' };
-  },
-  cancel: async (ports, session) => {
-    await ports.cancel(session);
-    return { said: 'Ending the session.' };
-  },
+  interrupt: plainAction(operations.interrupt),
+  resume: plainAction(operations.resume),
+  cancel: plainAction(operations.cancel),
   approve: async (ports, session, body, role) => {
     const { call, inputHash, input } = readForm(allowed, body);
     const waiting = (await ports.approvals(session)).find((one) => one.call === call);
@@ -132,21 +133,20 @@ const actions: Readonly<Record<string, Act>> = {
       throw new ClientProblem('refused', `call ${call} can only be denied: ${waiting.problem}`);
     const edited = input === undefined ? waiting?.input : parseInput(input);
     const same = waiting !== undefined && JSON.stringify(waiting.input) === JSON.stringify(edited);
-    if (!same && waiting !== undefined) refuseUnless(role, 'steer', 'to change what a call does');
-    await firstDecision(ports, session, call, () =>
-      ports.approve(session, call, same || waiting === undefined ? {} : { input: edited }),
-    );
-    return { said: same ? 'Allowed.' : 'Allowed, with the input as you changed it.' };
+    const request = same || waiting === undefined ? {} : { input: edited };
+    refuseSteering(role, operations.approve, { ...request, call });
+    await firstDecision(ports, session, call, () => ports.approve(session, call, request));
+    return { said: same ? operations.approve.done : 'Allowed, with the input as you changed it.' };
   },
   deny: async (ports, session, body) => {
     const { call, reason = '' } = readForm(denied, body);
     await firstDecision(ports, session, call, () => ports.deny(session, call, reason.trim() || NO_REASON));
-    return { said: 'Denied.' };
+    return { said: operations.deny.done };
   },
   answer: async (ports, session, body) => {
     const { call, answer } = readForm(answered, body);
     await firstDecision(ports, session, call, () => ports.answer(session, call, answer));
-    return { said: 'Answered.' };
+    return { said: operations.answer.done };
   },
   topUp: async (ports, session, body) => {
     const { minutes, ...given } = readForm(more, body);
@@ -154,18 +154,18 @@ const actions: Readonly<Record<string, Act>> = {
     await ports.topUp(session, { ...limits, exact: true });
     // It is set, whether or not the transcript can be read now.
     const exceeded = await isExceeded(ports, session, limits).catch(() => false);
-    if (!exceeded) return { said: 'Limit updated.' };
+    if (!exceeded) return { said: operations.topUp.done };
     return {
-      said: 'Limit updated. The run is already over it and stops after the current model call.',
+      said: `${operations.topUp.done} The run is already over it and stops after the current model call.`,
       next: { action: 'interrupt', label: 'Stop now' },
     };
   },
   options: async (ports, session, body) => {
-    const { allow, ask, deny, ...given } = readForm(next, body);
-    const rules = Object.fromEntries(Object.entries({ allow, ask, deny }).filter(([, list]) => list.length > 0));
-    const permissions = Object.keys(rules).length === 0 ? {} : { permissions: isNone(rules) ? null : rules };
-    await ports.setOptions(session, { ...given, ...permissions });
-    return { said: 'Saved. Applies from the next run on.' };
+    const { changes, rules } = readForm(next, body);
+    const named = Object.fromEntries(Object.entries(rules).filter(([, list]) => list.length > 0));
+    const permissions = Object.keys(named).length === 0 ? {} : { permissions: isNone(named) ? null : named };
+    await ports.setOptions(session, { ...changes, ...permissions });
+    return { said: operations.setOptions.done };
   },
   rewind: async (ports, session, body) => {
     const { rewound } = await ports.rewind(session, rewindChoice(readForm(rewindForm, body)));

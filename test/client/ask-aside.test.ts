@@ -3,7 +3,10 @@
 import { type Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { expect, test, vi } from 'vitest';
-import { askAside } from '../../client/sessions/updates/ask-aside.ts';
+import { askAside } from '../../client/operations/steering.ts';
+import { methodOf } from '../../client/operations/operation.ts';
+import type { ClientMeans } from '../../client/sessions/client-means.ts';
+import { requestAside } from '../../client/sessions/updates/ask-aside.ts';
 import { description, session } from './support.ts';
 
 const usage = { input: 1, output: 1, cacheRead: 9, cacheWrite: 0 };
@@ -15,8 +18,7 @@ function asking(result: () => Promise<unknown>) {
   );
   const withDeadline = <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call();
   const temporal = { workflow: { getHandle: () => ({ startUpdate }) }, withDeadline } as unknown as Client;
-  const look = () => Promise.resolve(description({ phase: 'idle' }));
-  const ask = (question: string) => askAside({ temporal }, { look }, { session, question, by: 'ada' });
+  const ask = (question: string) => requestAside(temporal, description({ phase: 'idle' }), question, 'ada');
   return { ask, startUpdate };
 }
 
@@ -42,8 +44,7 @@ test('a worker of an older release does not know of it, which is said in one lin
 });
 
 test('what cannot be asked is refused before anything is sent', async () => {
-  const { ask, startUpdate } = asking(() => Promise.resolve(answered));
-  await expect(ask('\n')).rejects.toThrow('the question is empty');
-  await expect(ask('x'.repeat(10_001))).rejects.toThrow('give at most 10000');
-  expect(startUpdate).not.toHaveBeenCalled();
+  const ask = methodOf(askAside, {} as ClientMeans, (_method, _options, _known, work) => work());
+  await expect(ask(session, '\n')).rejects.toThrow('the question is empty');
+  await expect(ask(session, 'x'.repeat(10_001))).rejects.toThrow('give at most 10000');
 });

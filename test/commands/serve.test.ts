@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { operations } from '../../page/api/operations.ts';
+import { routes } from '../../page/api/routes.ts';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker, type Command } from '../support/cli.ts';
@@ -34,7 +34,7 @@ async function ask({ api, token }: Served, name: string, path: string, { body, h
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const operation = operations.find((one) => one.name === name);
+  const operation = routes.find((one) => one.name === name);
   const answer: unknown = await response.json();
   expect([response.status, answer]).toEqual([operation?.status, answer]);
   return operation?.answer.parse(answer) as Readonly<Record<string, unknown>>;

@@ -125,7 +125,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['schedules', 'client/schedules/'],
   ['store care', 'client/store-care/'],
   ['follow', 'client/follow/'],
-  ['client', 'client/client.ts', 'client/options.ts', 'client/perdure-client.ts'],
+  ['client', 'client/client.ts', 'client/operations/', 'client/options.ts', 'client/perdure-client.ts'],
   ['render', 'client/render/'],
   ['runtime', 'client/runtime/'],
   ['exports of the client', 'client/index.ts'],
@@ -187,7 +187,7 @@ const emptyNames = new Set(
 );
 
 /** Names of the page. */
-const keptNames = ['page/api/schemas.ts aside', 'page/feed/standing.tsx Standing'];
+const keptNames = ['page/feed/standing.tsx Standing'];
 
 function emptyNamesOf(file: string): readonly string[] {
   const declared = /^(?:export )?(?:default )?(?:async )?(function\*?|class|type|const|let) (\w+)/gm;

@@ -10,10 +10,12 @@ import { addRunOptions, readFlags, RunFlag } from '../../cli/run-options.ts';
 import { cliOf } from '../../cli/cli.ts';
 import { createClient } from '../../client/client.ts';
 import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
+import { setOptions, topUp } from '../../client/operations/steering.ts';
+import { optionsShape } from '../../client/operations/shapes.ts';
 import { knownOptions, refuseUnknown } from '../../client/options.ts';
 import { openapiDocument } from '../../page/api/openapi.ts';
-import { eventKinds, limits, options, scheduleChanges } from '../../page/api/schemas.ts';
-import { checkRunOptions } from '../../page/api/steering.ts';
+import { eventKinds, scheduleChanges } from '../../page/api/schemas.ts';
+import { checkRunOptions } from '../../page/api/route.ts';
 import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import { steered } from '../../store/live/event-parts.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -65,7 +67,7 @@ test('each option of a run has its flag, and a field with its sentence over HTTP
         name,
         flag,
       ]);
-    expect(options.shape[name]?.description).toContain(says);
+    expect(optionsShape.shape[name]?.description).toContain(says);
   }
   expect(flags.flatMap(({ long }) => (['--allow', '--deny', '--ask'].includes(long ?? '') ? [long] : []))).toEqual([
     '--allow',
@@ -73,8 +75,8 @@ test('each option of a run has its flag, and a field with its sentence over HTTP
     '--ask',
   ]);
   expect(JSON.stringify(openapiDocument())).toContain(RUN_OPTIONS.maxTurns.says);
-  expect(Object.keys(options.shape)).toEqual(names);
-  expect(Object.keys(limits.shape)).toEqual([...Object.keys(LIMITS), 'exact']);
+  expect(Object.keys(optionsShape.shape)).toEqual(names);
+  expect(Object.keys(topUp.body.shape)).toEqual([...Object.keys(LIMITS), 'exact']);
 });
 
 test('what can be changed of a schedule is one list for HTTP, the command line and the client (L87)', async () => {
@@ -109,8 +111,8 @@ test('an option that is misspelled is refused with the nearest name wherever opt
     const near = nearName(`${name}x`, names) ?? '';
     expect([near, optionsProblem(wrong)]).toEqual([name, `there is no option "${name}x": did you mean ${name}?`]);
     expect(() => checkRunOptions(wrong)).toThrow(`did you mean ${name}?`);
-    for (const method of ['start', 'schedule', 'setOptions'] as const)
-      expect(() => refuseUnknown(method, wrong, knownOptions[method])).toThrow(`did you mean ${name}?`);
+    for (const known of [knownOptions.start, knownOptions.schedule, setOptions.body.shape])
+      expect(() => refuseUnknown('it', wrong, known)).toThrow(`did you mean ${name}?`);
   }
 });
 

@@ -6,7 +6,6 @@ import { isAtOrBelow, showPath } from '../../../store/snapshots/listing.ts';
 import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
 import { readWithLeftBehind } from '../../../store/log/read-left-behind.ts';
 import type { Entry } from '../../../store/log/entries.ts';
-import type { Store } from '../../../store/values/store.ts';
 import type { FilesPreview, RemainingFiles, RewindRequest, RootPreview } from '../../../workflows/contract/rewind.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
@@ -34,10 +33,7 @@ export type RewindPreview = {
   readonly inUse: readonly string[];
 };
 
-export type LookPorts = Pick<ClientOptions, 'temporal'> & {
-  readonly store: Store;
-  readonly snapshots: ClientOptions['snapshots'];
-};
+type LookPorts = Pick<ClientOptions, 'temporal' | 'store' | 'snapshots'>;
 
 export type LookAbout = {
   readonly seen: SessionDescription;

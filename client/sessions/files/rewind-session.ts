@@ -5,11 +5,10 @@ import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { FolderRewind, RewindRecord, RewindRequest } from '../../../workflows/contract/rewind.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
+import type { ClientMeans } from '../client-means.ts';
 import type { SessionDescription } from '../info.ts';
-import { sessionClosedProblem } from '../send.ts';
 import { updateAndWait } from '../updates/update.ts';
 import type { ActOptions } from '../decide.ts';
-import type { ClientOptions } from '../start.ts';
 import { lookAtFiles, lookAtSnapshots, type RewindPreview } from './look-at-files.ts';
 import {
   entriesIn,
@@ -51,32 +50,26 @@ export type RewindResult = RewindPlan &
 /** `turns`: replies since the rewind, which are left behind in its place. */
 export type UndoResult = RewindRecord & { readonly turns: number };
 
-export type RewindPorts = Pick<ClientOptions, 'temporal'> & {
-  readonly store: Store;
-  readonly look: (session: SessionId) => Promise<SessionDescription>;
-  readonly head: (session: SessionId) => Promise<Hash | null>;
-  readonly snapshots: ClientOptions['snapshots'];
-};
-
 /** Milliseconds: a large folder takes its time, and a host may be away. */
 const ANSWER_MS = 15 * 60_000;
 
 /** Throws ClientProblem. */
 export async function rewindSession(
-  ports: RewindPorts,
+  means: ClientMeans,
   session: SessionId,
   { to, dryRun = false, by, ...choice }: RewindOptions & { readonly by: string },
 ): Promise<RewindResult> {
-  const seen = await lookAtOpen(ports, session);
+  const { options } = means;
+  const seen = await means.lookAtOpen(session);
   if (!dryRun && seen.phase !== 'idle')
     throw new ClientProblem('refused', 'The session is running or has messages waiting. Interrupt it first.');
-  const chain = await readChain(ports.store, session, await requireHead(ports, session));
+  const chain = await readChain(options.store, session, await requireHead(means, session));
   const plan = planRewind(chain, to === undefined ? undefined : String(to), choice);
   const about = { seen, rewind: plan.rewind, entries: entriesIn(chain), by };
-  if (dryRun === true) return { ...plan, ...(await lookAtFiles(ports, about)), rewound: null };
-  const look = await lookAtSnapshots(ports, about);
+  if (dryRun === true) return { ...plan, ...(await lookAtFiles(options, about)), rewound: null };
+  const look = await lookAtSnapshots(options, about);
   if (dryRun) return { ...plan, ...look, rewound: null };
-  const rewound = await send(ports, seen, plan.rewind, by);
+  const rewound = await send(means, seen, plan.rewind, by);
   return { ...plan, ...look, ...sumRewound(rewound), rewound };
 }
 
@@ -92,30 +85,24 @@ function sumRewound({ files = [] }: RewindRecord): Pick<RewindPreview, 'untaken'
 }
 
 /** Undoes the last rewind, also one that was an undo. Throws ClientProblem. */
-export async function undoRewind(
-  ports: RewindPorts,
+export async function undoLastRewind(
+  means: ClientMeans,
   session: SessionId,
   { by, force }: UndoOptions & { readonly by: string },
 ): Promise<UndoResult> {
-  const seen = await lookAtOpen(ports, session);
-  const { rewind, turns } = await planUndo(ports.store, session, await requireHead(ports, session));
-  return { ...(await send(ports, seen, { ...rewind, ...(force === true && { force }) }, by)), turns };
+  const seen = await means.lookAtOpen(session);
+  const { rewind, turns } = await planUndo(means.options.store, session, await requireHead(means, session));
+  return { ...(await send(means, seen, { ...rewind, ...(force === true && { force }) }, by)), turns };
 }
 
-async function lookAtOpen({ look }: RewindPorts, session: SessionId): Promise<SessionDescription> {
-  const described = await look(session);
-  if (described.status !== 'open') throw sessionClosedProblem(described);
-  return described;
-}
-
-async function requireHead({ head }: RewindPorts, session: SessionId): Promise<Hash> {
+async function requireHead({ head }: ClientMeans, session: SessionId): Promise<Hash> {
   const now = await head(session);
   if (now === null) throw new ClientProblem('refused', 'This session has no prompts, so there is nothing to rewind.');
   return now;
 }
 
 function send(
-  { temporal }: RewindPorts,
+  { options: { temporal } }: ClientMeans,
   seen: SessionDescription,
   rewind: RewindRequest,
   by: string,

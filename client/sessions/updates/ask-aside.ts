@@ -1,15 +1,12 @@
 // Asks a session's own model a question aside, in parallel with the current run and without a trace
 // in the conversation.
-import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Client } from '@temporalio/client';
 import { totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
-import { asideProblem, type AsideAnswer } from '../../../workflows/contract/aside.ts';
+import type { AsideAnswer } from '../../../workflows/contract/aside.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { oneLine } from '../../paint.ts';
-import { ClientProblem } from '../../problem.ts';
 import { formatCount, formatMoney } from '../../units.ts';
-import type { DecidePorts } from '../decide.ts';
-import { sessionClosedProblem } from '../send.ts';
-import type { ClientOptions } from '../start.ts';
+import type { SessionDescription } from '../info.ts';
 import { updateAndWait } from './update.ts';
 
 /** Milliseconds: longer than a worker may take for it. */
@@ -25,16 +22,14 @@ export type SideAnswer = {
 };
 
 /** Throws ClientProblem. */
-export async function askAside(
-  { temporal }: Pick<ClientOptions, 'temporal'>,
-  { look }: Pick<DecidePorts, 'look'>,
-  { session, question, by }: { readonly session: SessionId; readonly question: string; readonly by: string },
+export async function requestAside(
+  temporal: Client,
+  described: SessionDescription,
+  question: string,
+  by: string,
 ): Promise<SideAnswer> {
-  const problem = asideProblem(question);
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  const seen = await look(session);
-  if (seen.status !== 'open') throw sessionClosedProblem(seen);
-  const workers = () => Promise.resolve(seen);
+  const { session } = described;
+  const workers = () => Promise.resolve(described);
   const about = { temporal, session, name: UPDATES.aside, arg: { question }, signed: { by }, workers };
   const { text: answer, usd: costUsd, ...rest } = await updateAndWait<AsideAnswer>(about, ANSWER_MS);
   return { answer, costUsd, ...rest };

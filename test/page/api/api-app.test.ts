@@ -1,7 +1,7 @@
 // The HTTP API, asked as programs, other sites and strangers would ask it. No port is opened.
 import { expect, test } from 'vitest';
 import { StoreError } from '../../../store/values/store.ts';
-import { operations } from '../../../page/api/operations.ts';
+import { routes } from '../../../page/api/routes.ts';
 import type { PagePorts } from '../../../page/ports.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import type { PersonRequest } from '../../../client/sessions/history/recent.ts';
@@ -78,7 +78,7 @@ test('what is not there is said plainly: paths, methods, sessions, names that ar
 test.each(['look', 'decide', 'steer'] as const)('the role %s may do what its role may (Q11)', async (role) => {
   const { ask, done } = await stagedApi({ ports: { recent: () => Promise.reject(new Error('not asked')) } });
   const roles = ['look', 'decide', 'steer'];
-  for (const { name, method, path, role: needed } of operations) {
+  for (const { name, method, path, role: needed } of routes) {
     const at = path.replace('{session}', 's-1').replace('{call}', '1.1.0').replace('{schedule}', 'nightly');
     const before = done.length;
     const headers = { authorization: `Bearer ${token(role)}` };
@@ -149,10 +149,10 @@ test('what is asked reaches the client as it is, under the key of the request an
   const key = { messageId: expect.stringMatching(/^k-1\.[0-9a-f]{16}$/) as string, signal: undefined };
   expect(calls).toEqual([
     ['start', 'Go.', { maxTurns: 3, session: 's-9', traceparent, querySource: 'api', ...key }],
-    ['send', 's-1', 'On.', { now: true, options: {}, querySource: 'api', ...key }],
+    ['send', 's-1', 'On.', { now: true, querySource: 'api', ...key }],
     ['interrupt', 's-1', key],
     ['approve', 's-1', '1.1.0+2', { input: { a: 1 }, signal: undefined }],
-    ['answer', 's-1', '1.1.0', 'yes', { by: 'steerer over HTTP', signal: undefined }],
+    ['answer', 's-1', '1.1.0', 'yes', { signal: undefined }],
   ]);
   expect(new Set(names.map(String))).toEqual(new Set(['steerer,over HTTP']));
 });

@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { eventSchema } from '../../../client/event-schema.ts';
 import { openapiDocument } from '../../../page/api/openapi.ts';
-import { operations } from '../../../page/api/operations.ts';
+import { routes } from '../../../page/api/routes.ts';
 import { PAGE_HOST, stagedPage } from '../../support/page-ports.ts';
 
 type Union = {
@@ -27,7 +27,7 @@ test('docs/openapi.v1.json is what the schemas say: `npx vitest run --project fa
 test('each operation is described once, with its role, and each reference leads to a schema that compiles (Q11)', () => {
   const described = Object.values(document.paths).flatMap((path) => Object.values(path));
   expect(described.map((one) => one.operationId).toSorted()).toEqual(
-    [...operations.map(({ name }) => name), 'follow'].toSorted(),
+    [...routes.map(({ name }) => name), 'follow'].toSorted(),
   );
   const ajv = new Ajv2020({ strict: false }).addSchema(document, 'openapi');
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"(#[^"]+)"/g)].map(([, reference]) => reference);
@@ -53,7 +53,7 @@ test('bodies are required where an empty one is refused; numbers of an address a
   type Operation = { readonly requestBody?: { readonly required?: true }; readonly parameters: readonly Parameter[] };
   type Parameter = { readonly name: string; readonly schema: object; readonly description?: string };
   const described = document.paths as unknown as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  for (const { path, method, body } of operations) {
+  for (const { path, method, body } of routes) {
     const { required } = described[path]?.[method]?.requestBody ?? {};
     expect([path, required]).toEqual([path, body?.safeParse({}).success === false ? true : undefined]);
   }

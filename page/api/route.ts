@@ -1,14 +1,17 @@
-// An operation of the HTTP API: what its request may carry, what it does and what it answers.
+// A route of the HTTP API: what its request may carry, what it does and what it answers.
 import type { z } from 'zod';
+import { RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
+import type { OptionChanges } from '../../workflows/contract/session.ts';
+import { refuseUnknown } from '../../client/options.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { PersonRequest } from '../../client/sessions/history/recent.ts';
 import type { Role } from '../hosting/people.ts';
 import type { Acting, PagePorts } from '../ports.ts';
-import * as shapes from './schemas.ts';
+import { nothing } from '../../client/operations/shapes.ts';
 
-/** A request as its operation gets it. */
-export type Asking = {
+/** A request as its route gets it. */
+export type ApiRequest = {
   readonly ports: Pick<
     PagePorts,
     'describe' | 'diff' | 'files' | 'page' | 'recent' | 'result' | 'schedules' | 'transcript'
@@ -30,7 +33,7 @@ export type Asking = {
   readonly signal: AbortSignal;
 };
 
-export type Operation = {
+export type Route = {
   readonly name: string;
   readonly method: 'get' | 'post';
   readonly path: string;
@@ -41,29 +44,29 @@ export type Operation = {
   readonly body: z.ZodType | null;
   readonly status: 200 | 201 | 202;
   readonly answer: z.ZodType;
-  run(asking: Asking, query: unknown, body: unknown): Promise<object>;
+  run(request: ApiRequest, query: unknown, body: unknown): Promise<object>;
 };
 
-type OperationFacts = Omit<Operation, 'query' | 'body' | 'run' | 'method'>;
+type RouteFacts = Omit<Route, 'query' | 'body' | 'run' | 'method'>;
 
-export function getOperation<Query>(
-  told: Omit<OperationFacts, 'role' | 'status'>,
+export function getRoute<Query>(
+  told: Omit<RouteFacts, 'role' | 'status'>,
   query: z.ZodType<Query>,
-  run: (asking: Asking, query: Query) => Promise<object>,
-): Operation {
-  const read = (asking: Asking, given: unknown) => run(asking, readShape('the address', query, given));
+  run: (request: ApiRequest, query: Query) => Promise<object>,
+): Route {
+  const read = (request: ApiRequest, given: unknown) => run(request, readShape('the address', query, given));
   return { ...told, method: 'get', role: 'look', status: 200, query, body: null, run: read };
 }
 
-export function postOperation<Body>(
-  told: Omit<OperationFacts, 'status'> & Partial<Pick<OperationFacts, 'status'>>,
+export function postRoute<Body>(
+  told: Omit<RouteFacts, 'status'> & Partial<Pick<RouteFacts, 'status'>>,
   body: z.ZodType<Body>,
-  run: (asking: Asking, body: Body) => Promise<object>,
-): Operation {
-  const query = shapes.none;
-  const act = (asking: Asking, given: unknown, sent: unknown) => {
+  run: (request: ApiRequest, body: Body) => Promise<object>,
+): Route {
+  const query = nothing;
+  const act = (request: ApiRequest, given: unknown, sent: unknown) => {
     readShape('the address', query, given);
-    return run(asking, readShape('the body', body, sent));
+    return run(request, readShape('the body', body, sent));
   };
   return { status: 200, ...told, method: 'post', query, body, run: act };
 }
@@ -82,16 +85,25 @@ export function readShape<T>(what: string, schema: z.ZodType<T>, given: unknown)
  * first try may have been lost.
  */
 export async function unlessDone(
-  { ports, key, by, session }: Pick<Asking, 'ports' | 'key' | 'by' | 'session'>,
+  { ports, key, by, session }: Pick<ApiRequest, 'ports' | 'key' | 'by' | 'session'>,
   isIt: (one: PersonRequest) => boolean,
   doing: Promise<unknown>,
-): Promise<void> {
+): Promise<unknown> {
   try {
-    await doing;
+    return await doing;
   } catch (error) {
     if (key === undefined || !(error instanceof ClientProblem)) throw error;
     if (error.kind !== 'no_call' && error.kind !== 'closed' && error.kind !== 'refused') throw error;
     const { asked } = await ports.recent(session as Parameters<typeof ports.recent>[0]);
     if (!asked.some((one) => one.by === by && isIt(one))) throw error;
+    return undefined;
   }
+}
+
+/**
+ * Refuses the client's other options, such as the workers of a session, which a request cannot set.
+ */
+export function checkRunOptions<Options extends object | undefined>(options: Options): Options & OptionChanges {
+  refuseUnknown('the options', options, RUN_OPTIONS);
+  return options as Options & OptionChanges;
 }
