@@ -34,7 +34,7 @@ export type AttemptOutcome =
       readonly message: Message | null;
       readonly part: Message | null;
       readonly calls: readonly CallBlock[];
-      /** What is known of calls that had started: those that ended, and those that were cancelled. */
+      /** The calls that had started: those that ended, and those that were cancelled. */
       readonly early: EarlyEnds;
       readonly usage: Message['usage'] | undefined;
     }

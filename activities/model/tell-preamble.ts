@@ -98,8 +98,8 @@ function toAskedModel({ deps: { models }, config, chosen: { model } }: PreambleS
 
 /**
  * Lists the current tools (L44), limited to those that the run was opened with (L57), that a tool
- * has left allowed (L38), and whose definitions the API takes. Of many, those that the model has had
- * or found (L74).
+ * has left allowed (L38), and whose definitions the API takes. Of many, those that the model has
+ * had or found (L74).
  */
 function buildPreamble({ deps, input, config }: PreambleStep, entries: Entries): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
