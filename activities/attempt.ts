@@ -3,6 +3,8 @@
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { People } from '../tools/people/ask-people.ts';
 import type { FiringsSeen } from '../tools/people/ask-server.ts';
+import { setMaxListeners } from 'node:events';
+import type { AbortCause } from '../tools/tool.ts';
 
 /**
  * The reason why an attempt's signal was aborted: someone stopped the run, the worker is going
@@ -69,4 +71,21 @@ export function boundAttempt(attempt: Attempt, signal: AbortSignal): Attempt {
 export function isGivenUp(attempt: Attempt): boolean {
   const by = attempt.abortedBy();
   return by !== null && by !== 'stop';
+}
+
+/** A deploy must not look like an interrupt to tools (L50). */
+const CAUSES: Readonly<Record<AbortedBy, AbortCause>> = { stop: 'interrupt', deploy: 'deploy', lost: 'superseded' };
+
+/**
+ * Returns the attempt's signal as tools understand it: it is aborted, with an AbortCause, when the
+ * attempt is.
+ */
+export function attemptSignal(attempt: Attempt): AbortSignal {
+  const abort = new AbortController();
+  // Every call of a batch may listen, and Node takes more than ten listeners for a leak.
+  setMaxListeners(0, attempt.signal);
+  const pass = (): void => abort.abort(CAUSES[attempt.abortedBy() ?? 'lost']);
+  if (attempt.signal.aborted) pass();
+  else attempt.signal.addEventListener('abort', pass, { once: true });
+  return abort.signal;
 }
