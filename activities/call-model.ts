@@ -35,7 +35,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   const findEndedCaller = createParentWatch();
 
   // The reasons not to call the model come first, the cheapest of them before the others.
-  const answer = async (opened: OpenedCall, view: ExtendedView): Promise<ModelCallAnswer> => {
+  const answer = async (opened: OpenedStep, view: ExtendedView): Promise<ModelCallAnswer> => {
     const { attempt, input, config, record, live, stored } = opened;
     if (stored) {
       await retellStored(deps, live, { session: attempt.session, known: stored, extended: view });
@@ -59,7 +59,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const base = deps.transcripts.shrinkResults({ ...view, added }, deps.now(), keeps);
     // Watchers have had the events of the superseded request.
     if (input.supersedes === undefined) announceEntries(live, base.added.slice(view.added.length));
-    const result = await requestAndSettle({ ...step, chosen, answer: answerCheckOf(config.outputSchema), base });
+    const result = await requestAndSettle({ ...step, chosen, checkAnswer: answerCheckOf(config.outputSchema), base });
     heads.wrote(attempt, record.own());
     return result;
   };
@@ -84,7 +84,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   };
 }
 
-type OpenedCall = Pick<ModelStep, 'attempt' | 'input' | 'config' | 'record' | 'live'> & {
+type OpenedStep = Pick<ModelStep, 'attempt' | 'input' | 'config' | 'record' | 'live'> & {
   /** What an earlier attempt stored; null when none did, as far as is known. */
   readonly stored: ModelResult | null;
 };

@@ -53,7 +53,9 @@ export type Deps = {
   /** Absent: runs have no skills (L79). */
   readonly skills?: SkillSettings;
   readonly afterStop: readonly AfterStopHandler[];
-  /** Makes the summaries of compactions in the place of a model (L10, L54). Absent: a model does. */
+  /**
+   * Makes the summaries of compactions in the place of a model (L10, L54). Absent: a model does.
+   */
   readonly autocompact?: Summarizer;
   /** Absent: nothing is remembered, whatever a run is opened with (L80). */
   readonly memory?: Memory;

@@ -1,6 +1,6 @@
-// One call of a reply on its way to its outcome. Bound to its run, it knows what it shares with the
-// other calls and what the model asked for. `begin` adds one run of it, early or under a claim; from
-// then on every step of L33 gets this one object.
+// One call of a reply on its way to its outcome. Bound to its run, it knows what it shares with
+// the other calls and what the model asked for. `begin` adds one run of it, early or under a claim;
+// from then on every step of L33 gets this one object.
 import type { Ask } from '../../workflows/contract/activities.ts';
 import type { Delegation } from '../../workflows/contract/delegation.ts';
 import type { ToolEnv } from '../../workflows/contract/tool-env.ts';

@@ -17,9 +17,8 @@ import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
-import { createGivenUpError, type Attempt } from '../attempt.ts';
+import { createGivenUpError, type Attempt, attemptSignal } from '../attempt.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
-import { attemptSignal } from './attempt-signal.ts';
 import {
   type ApprovalNeeded,
   CallContext,

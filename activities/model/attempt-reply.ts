@@ -11,7 +11,7 @@ import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
 import { placeOfStep } from '../../store/live/observe.ts';
 import { watchModel } from './watch-model.ts';
-import { attemptSignal } from '../calls/attempt-signal.ts';
+import { attemptSignal } from '../attempt.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import type { PreparedStep } from './tell-preamble.ts';
 import { announceEntries } from '../../store/live/tell.ts';
@@ -34,7 +34,7 @@ export type AttemptOutcome =
       readonly message: Message | null;
       readonly part: Message | null;
       readonly calls: readonly CallBlock[];
-      /** What is known of calls that had started: those that ended, and those that were cancelled. */
+      /** The calls that had started: those that ended, and those that were cancelled. */
       readonly early: EarlyEnds;
       readonly usage: Message['usage'] | undefined;
     }

@@ -1,15 +1,15 @@
 // Builds the request of one iteration: the fixed parts of the run, the model's view of the
 // transcript, and the cache breakpoints (L22). They stand after the system prompt and at the last
 // two user messages, so that the next turn reads an unchanged prefix.
-import type { MessageParam, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
+import type { MessageParam, ThinkingConfigParam, UserMessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
-import type { Effort } from '../../workflows/contract/loop.ts';
-import { efforts } from '../../workflows/contract/loop.ts';
+import { type Effort, efforts } from '../../workflows/contract/loop.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { ModelFacts, Models } from '../../store/model-facts.ts';
-import { type Preamble, joinSystemPrompt, type Telling } from '../../store/transcript/preamble.ts';
+import { joinSystemPrompt, type Preamble, type Telling } from '../../store/transcript/preamble.ts';
 import { withoutServerTools } from '../../store/transcript/server-tools.ts';
 import type { ModelRequest } from '../deps.ts';
+import { changesTools, hasSummarisedChanges } from '../../store/transcript/system-message.ts';
 
 const ephemeral = { type: 'ephemeral' } as const;
 
@@ -212,4 +212,26 @@ export function chooseWithFacts(
 ): ChosenModel {
   const chosen = chooseModel(config, position, window);
   return { ...chosen, model: withFacts(chosen.model, known) };
+}
+
+/** Names the beta that `task_budget` belongs to. */
+const TASK_BUDGETS_BETA = 'task-budgets-2026-03-13';
+/** Names the beta that `block_binding` belongs to. */
+export const THINKING_BINDING_BETA = 'thinking-binding-controls-2026-08-01';
+/** Names the beta of summaries that the API makes, and of their blocks. */
+export const COMPACTION_BETA = 'compact-2026-09-04';
+/** Names the beta of tools that messages bring. */
+export const INLINE_TOOLS_BETA = 'inline-tools-2026-09-15';
+
+/**
+ * Lists the beta features of the API that a request uses. A header names each to the server, which
+ * may refuse any of them.
+ */
+export function betasOf(body: ModelRequest): readonly string[] {
+  return [
+    ...(body.output_config?.task_budget ? [TASK_BUDGETS_BETA] : []),
+    ...(body.thinking?.block_binding ? [THINKING_BINDING_BETA] : []),
+    ...(body.compaction || beginsWithSummary(body.messages) ? [COMPACTION_BETA] : []),
+    ...(changesTools(body.messages) || hasSummarisedChanges(body.messages) ? [INLINE_TOOLS_BETA] : []),
+  ];
 }

@@ -17,7 +17,7 @@ import {
   type GivenUp,
   type Tries,
   keepWait,
-  type Waiting,
+  type WaitingStep,
 } from './refused/failed-attempt.ts';
 import { runOpenCalls } from './run-open-calls.ts';
 import { pricesOf, spendOf } from './bill.ts';
@@ -155,7 +155,7 @@ function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message
 }
 
 /** The step of a failed attempt, which may also be a compaction. */
-type Dying = Waiting &
+type FailedStep = WaitingStep &
   Pick<ModelStep, 'attempt' | 'live'> & {
     readonly input: Pick<ModelStep['input'], 'iteration' | 'left'>;
   };
@@ -164,15 +164,15 @@ type Dying = Waiting &
  * Remembers and announces the wait, then throws for Temporal. Returns the value if the failure
  * ended in one. A parking is a wait, too.
  */
-export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailure): Promise<GivenUp> {
-  const { input, live, attempt } = dying;
+export async function settleDeath(step: FailedStep, tries: Tries, after: AfterFailure): Promise<GivenUp> {
+  const { input, live, attempt } = step;
   const failures = tries.failures + tries.empties;
   const announce = (delayMs: number, error: string): void =>
     live.write({ type: 'retry', iteration: input.iteration, failures, delayMs, error });
   if (after.kind === 'result') {
     const { result } = after;
     if (result.kind !== 'parked') return result;
-    await keepWait(dying, tries, result);
+    await keepWait(step, tries, result);
     announce(result.waitMs, result.detail);
     return result;
   }
@@ -180,7 +180,7 @@ export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailur
   const exhausted = notAgain(input, tries, message);
   if (exhausted) return exhausted;
   attempt.remember(tries, 'now');
-  if (after.requested) await keepWait(dying, tries, { waitMs: after.delayMs, detail: message });
+  if (after.requested) await keepWait(step, tries, { waitMs: after.delayMs, detail: message });
   announce(after.delayMs, message);
   throw after.failure;
 }
@@ -189,7 +189,7 @@ export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailur
  * Returns the end of the call once the bills of earlier attempts use up the run's budget (L51 L69),
  * else null. `died` says how the last of them ended.
  */
-export function notAgain({ left = {} }: Dying['input'], { spend }: Tries, died: string): GivenUp | null {
+export function notAgain({ left = {} }: FailedStep['input'], { spend }: Tries, died: string): GivenUp | null {
   if (totalTokens(spend.usage) === 0 || !spentLimit(left, spend)) return null;
   return { kind: 'failed', detail: `${died}; not tried again, for the budget of the run is spent`, spend };
 }

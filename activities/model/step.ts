@@ -1,4 +1,4 @@
-// Describes one attempt of a model call, as the files of this folder pass it on.
+// Describes one attempt of a model call. The files of this folder pass it on as `step`.
 import type { Deps } from '../deps.ts';
 import type { Attempt } from '../attempt.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
@@ -20,7 +20,7 @@ export type ModelStep = {
   readonly config: RunConfig;
   readonly chosen: ChosenModel;
   /** Says what is wrong with a final answer; undefined for one that passes (L53). */
-  readonly answer: AnswerCheck;
+  readonly checkAnswer: AnswerCheck;
   readonly live: LiveWriter;
   readonly base: ExtendedView;
   /** The ids of the calls in its request, once the request exists. */

@@ -138,7 +138,7 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   if (fate === 'cut')
     return { next, result: { kind: 'cut_off', ...facts, output: contextUsageOf(message.usage).output } };
   const text = finalText(next.view);
-  const problem = step.answer(text);
+  const problem = step.checkAnswer(text);
   const textCall = findTextCall(text, (called) => isOffered(step, called));
   return { next, result: { kind: 'message', ...facts, calls: [], ...present({ problem, textCall }) } };
 }

@@ -48,15 +48,15 @@ export function withPreamble(step: ModelStep): PreparedStep {
 }
 
 /** What the part of a request before its messages is made of. */
-export type PreambleMeans = Pick<ModelStep, 'config' | 'chosen'> & {
+export type PreambleStep = Pick<ModelStep, 'config' | 'chosen'> & {
   readonly deps: Pick<ModelStep['deps'], 'tools' | 'models'>;
   readonly input: Pick<ModelStep['input'], 'context'>;
 };
 
 /** Returns the epoch that the next request begins, where none goes on: after a summary of ours. */
-export function nextEpoch(entries: Entries, means: PreambleMeans): EpochEntry | null {
+export function nextEpoch(entries: Entries, step: PreambleStep): EpochEntry | null {
   if (currentEpoch(entries)) return null;
-  return tellPreamble(entries, buildPreamble(means, entries), toAskedModel(means)).epoch;
+  return tellPreamble(entries, buildPreamble(step, entries), toAskedModel(step)).epoch;
 }
 
 /** Begins a new epoch, which sends no earlier thinking to a model that checks it. */
@@ -86,7 +86,7 @@ function withAnnouncements(original: ModelStep, announcements: readonly Entry[])
  * An epoch announces changes in the form that the run's first model takes. Other models hear less,
  * and the epoch survives a fallback.
  */
-function toAskedModel({ deps: { models }, config, chosen: { model } }: PreambleMeans): Required<AskedModel> {
+function toAskedModel({ deps: { models }, config, chosen: { model } }: PreambleStep): Required<AskedModel> {
   const [first] = config.models;
   return {
     telling: asServed(model, models).telling,
@@ -98,10 +98,10 @@ function toAskedModel({ deps: { models }, config, chosen: { model } }: PreambleM
 
 /**
  * Lists the current tools (L44), limited to those that the run was opened with (L57), that a tool
- * has left allowed (L38), and whose definitions the API takes. Of many, those that the model has had
- * or found (L74).
+ * has left allowed (L38), and whose definitions the API takes. Of many, those that the model has
+ * had or found (L74).
  */
-function buildPreamble({ deps, input, config }: PreambleMeans, entries: Entries): Preamble {
+function buildPreamble({ deps, input, config }: PreambleStep, entries: Entries): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const listed = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
   const { tools: offered, parts } = chooseTools(listed, config.deferAbove, () => knownTools(config, entries));

@@ -51,7 +51,9 @@ type AsideStopped = { readonly kind: 'aborted'; readonly spend: Spend };
 
 const asideFailure = (detail: string, spend: Spend) => ({ kind: 'failed', detail, spend }) as const;
 
-/** Finds the configuration of the last run; null where the conversation went back to its beginning. */
+/**
+ * Finds the configuration of the last run; null where the conversation went back to its beginning.
+ */
 async function findLastConfig({ transcripts }: SummaryDeps, session: SessionId, head: Hash): Promise<Hash | null> {
   const isStart = (entry: Entry) => entry.kind === 'run_started';
   const near = (await transcripts.view(session, head)).entries.findLast(isStart);

@@ -76,7 +76,9 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
   };
 }
 
-/** Counts what each request of the run begins with; what the model will find is not known yet (L74). */
+/**
+ * Counts what each request of the run begins with; what the model will find is not known yet (L74).
+ */
 function countFixed(
   { defaults, tools }: Deps,
   run: { readonly system: string; readonly tools: readonly string[] | undefined; readonly window: number },

@@ -77,8 +77,8 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
 
 /**
  * Looks at what lies there now: not all files go back with a snapshot. What was captured stays
- * captured, also where a rule that is back ignores it: an undo must know it. Other hosts can undo it
- * by the packs that this one has stored.
+ * captured, also where a rule that is back ignores it: an undo must know it. Other hosts can undo
+ * it by the packs that this one has stored.
  */
 async function describeDone(
   { store, log, packs = false }: RewindMeans,

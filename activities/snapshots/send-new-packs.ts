@@ -1,5 +1,5 @@
-// Sends the packs of new snapshots to the store that hosts share (T4). A store that cannot be reached
-// keeps no capture and no rewind from being done.
+// Sends the packs of new snapshots to the store that hosts share (T4). A store that cannot be
+// reached keeps no capture and no rewind from being done.
 import type { Log } from '../../system/log.ts';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { type FindNamed, packsIn, sendPacks } from '../../store/snapshots/packs.ts';

@@ -124,7 +124,9 @@ export class WorkerSnapshots implements Snapshots {
     return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
   }
 
-  /** Returns the entries whose calls were not judged yet, and whether a look is owed without them. */
+  /**
+   * Returns the entries whose calls were not judged yet, and whether a look is owed without them.
+   */
   #findFresh(session: SessionId, view: View, added: readonly Entry[]): Fresh {
     const last = this.#looks.get(session);
     // After a rewind another entry may be at that position.

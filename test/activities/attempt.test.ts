@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createActivity } from '../../activities/attempt.ts';
+import { createActivity } from '../../activities/activity.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { StoreError, type Store, type StoreProblem } from '../../store/values/store.ts';
 import { reply } from '../../scripted-model/index.ts';

@@ -1,7 +1,7 @@
 // Whether an attempt is still the one that counts (L50), by what the server answers to a heartbeat.
 import { ActivityCancelledError, ActivityNotFoundError, ActivityPausedError } from '@temporalio/client';
 import { expect, test, vi } from 'vitest';
-import { createFence } from '../../activities/attempt.ts';
+import { createFence } from '../../activities/activity.ts';
 
 const heartbeatTimeoutMs = 30_000;
 

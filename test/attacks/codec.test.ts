@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createActivity } from '../../activities/attempt.ts';
+import { createActivity } from '../../activities/activity.ts';
 import { createActivities } from '../../activities/index.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';

@@ -2,7 +2,7 @@
 // that only the worker's user can read.
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
-import { betasOf } from '../../activities/model/betas.ts';
+import { betasOf } from '../../activities/model/request.ts';
 import type { ModelRequestSeen, Observe } from '../../store/live/observe.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { reasonOf } from '../../system/text.ts';

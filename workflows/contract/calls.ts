@@ -37,7 +37,9 @@ export type Call = {
    * The call is open, and a later attempt found its reply: the attempt that died may have begun it.
    */
   readonly mayHaveBegun?: true;
-  /** The call is open: it began while the reply streamed, and was given up before it ended (L37). */
+  /**
+   * The call is open: it began while the reply streamed, and was given up before it ended (L37).
+   */
   readonly givenUp?: true;
 };
 

@@ -167,7 +167,7 @@ function retryIn(delayMs: number, detail: string): ApplicationFailure {
 // dies in between, the next attempt waits out the rest instead of asking again at once.
 
 /** One attempt of one step, with what a wait needs. */
-export type Waiting = {
+export type WaitingStep = {
   readonly deps: Pick<Deps, 'store' | 'now'>;
   readonly attempt: Pick<Attempt, 'session' | 'number'>;
   readonly input: unknown;
@@ -180,9 +180,9 @@ type Wait = { readonly waitMs: number; readonly detail: string };
 type StoredWait = Wait & { readonly at: number; readonly tries: Tries };
 
 /** Stores the wait. `tries` includes the failure that it follows. Durable when it resolves. */
-export async function keepWait(waiting: Waiting, tries: Tries, { waitMs, detail }: Wait): Promise<void> {
-  const stored: StoredWait = { at: waiting.deps.now(), waitMs, detail, tries };
-  await waiting.deps.store.create(keyOf(waiting, countOf(tries)), new TextEncoder().encode(JSON.stringify(stored)));
+export async function keepWait(step: WaitingStep, tries: Tries, { waitMs, detail }: Wait): Promise<void> {
+  const stored: StoredWait = { at: step.deps.now(), waitMs, detail, tries };
+  await step.deps.store.create(keyOf(step, countOf(tries)), new TextEncoder().encode(JSON.stringify(stored)));
 }
 
 /**
@@ -191,25 +191,25 @@ export async function keepWait(waiting: Waiting, tries: Tries, { waitMs, detail 
  * shifts the wait, but never beyond its whole length.
  */
 export async function readRemainingWait(
-  waiting: Waiting,
+  step: WaitingStep,
   tries: Tries,
 ): Promise<(Wait & { readonly tries: Tries }) | null> {
-  if (waiting.attempt.number === 1) return null;
+  if (step.attempt.number === 1) return null;
   const count = countOf(tries);
-  const stored = (await readWait(waiting, count + 1)) ?? (await readWait(waiting, count));
+  const stored = (await readWait(step, count + 1)) ?? (await readWait(step, count));
   if (!stored) return null;
-  const waitMs = Math.min(stored.waitMs, stored.at + stored.waitMs - waiting.deps.now());
+  const waitMs = Math.min(stored.waitMs, stored.at + stored.waitMs - step.deps.now());
   return waitMs > 0 ? { waitMs, detail: stored.detail, tries: stored.tries } : null;
 }
 
 const countOf = ({ failures, empties }: Tries): number => failures + empties;
 
-async function readWait(waiting: Waiting, count: number): Promise<StoredWait | null> {
-  const bytes = await waiting.deps.store.read(keyOf(waiting, count));
+async function readWait(step: WaitingStep, count: number): Promise<StoredWait | null> {
+  const bytes = await step.deps.store.read(keyOf(step, count));
   return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as StoredWait);
 }
 
-function keyOf({ attempt: { session }, input, config: { chain } }: Waiting, count: number): string {
+function keyOf({ attempt: { session }, input, config: { chain } }: WaitingStep, count: number): string {
   const step = createHash('sha256')
     .update(JSON.stringify([chain, input]))
     .digest('hex');

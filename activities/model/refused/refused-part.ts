@@ -4,9 +4,15 @@ import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelRequest } from '../../deps.ts';
 import { changesTools } from '../../../store/transcript/system-message.ts';
 import { isServerTool } from '../../../store/transcript/server-tools.ts';
-import { betasOf, COMPACTION_BETA, INLINE_TOOLS_BETA, THINKING_BINDING_BETA } from '../betas.ts';
 import type { Verdict } from '../classify.ts';
-import { beginsWithSummary, REFUSABLE } from '../request.ts';
+import {
+  beginsWithSummary,
+  REFUSABLE,
+  betasOf,
+  COMPACTION_BETA,
+  INLINE_TOOLS_BETA,
+  THINKING_BINDING_BETA,
+} from '../request.ts';
 import { BETA_HEADER, type DefinitionAt } from './request-parts.ts';
 
 export type RefusablePart = (typeof REFUSABLE)[keyof typeof REFUSABLE];

@@ -6,7 +6,7 @@ import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources
 import { type Accumulator, type BlockState, GarbledStream, UnusableReply } from './accumulate.ts';
 import { StalledStream } from '../classify.ts';
 import type { ModelPort, ModelRequest } from '../../deps.ts';
-import { betasOf } from '../betas.ts';
+import { betasOf } from '../request.ts';
 import { listenForWakes } from '../../../system/wakes.ts';
 import { PartedBody } from '../../../system/parted-body.ts';
 
