@@ -14,7 +14,8 @@ import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './se
 import { addShareForm, addSharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
-import { eventStream, placeFrom, sendStream } from './feed/event-stream.ts';
+import { sendStream } from './event-frames.ts';
+import { eventStream, placeFrom } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { readFrame } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';

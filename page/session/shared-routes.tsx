@@ -3,7 +3,8 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type Access, personIn, readShareEnd, SHARED, sharePath } from '../hosting/access.ts';
-import { eventStream, placeFrom, sendStream } from '../feed/event-stream.ts';
+import { sendStream } from '../event-frames.ts';
+import { eventStream, placeFrom } from '../feed/event-stream.ts';
 import { LIVE } from '../feed/live-pieces.ts';
 import { withFeed } from '../feed/open-feeds.ts';
 import type { Change } from '../feed/ring.ts';
