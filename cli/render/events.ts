@@ -131,7 +131,7 @@ function writeCall(sheet: Sheet, rows: CallRows, event: Followed): boolean {
       writeLine(sheet, callToDecideText(sheet.paint, event));
       return true;
     case 'reply':
-      return event.fate === 'interrupted' || isOrdinaryReply(event);
+      return event.fate !== 'cut';
     case 'notice':
       if (event.notice.kind === 'interrupted') return true;
       break;
@@ -151,8 +151,6 @@ function writeCall(sheet: Sheet, rows: CallRows, event: Followed): boolean {
   if (!SILENT.has(event.type)) flushReads(sheet, rows);
   return false;
 }
-
-const isOrdinaryReply = ({ fate }: Of<'reply'>): boolean => fate === 'whole';
 
 function flushReads(sheet: Sheet, rows: CallRows): void {
   const line = rows.flush();

@@ -41,7 +41,8 @@ export function openLedger(run: number): Ledger {
     hear,
     settle: (since, over) => {
       const stored = repliesIn(since);
-      const compared = { shown: (name: string) => partsOf(shown.get(name)), stored, owners: ownersOf(stored) };
+      const parts: Comparison['shown'] = (...names) => partsOf(names.flatMap((name) => [...(shown.get(name) ?? [])]));
+      const compared = { shown: parts, stored, owners: ownersOf(stored) };
       const wrong = wrongPlaces(compared, over ? shown.keys() : unchecked, over);
       const back = wrong.map((place) => tombstoneOf(place, { why: 'the transcript has it otherwise' }));
       back.forEach(hear);
@@ -75,7 +76,7 @@ type ShownParts = {
   readonly outcomes: readonly Told<'tool_end'>[];
 };
 
-function partsOf(items: ReadonlySet<LiveItem> = new Set()): ShownParts {
+function partsOf(items: readonly LiveItem[]): ShownParts {
   const texts = new Map<string, AttemptName & { text: string }>();
   for (const { event, text } of items) {
     if (event.type !== 'text_delta' && event.type !== 'reply') continue;
@@ -83,7 +84,7 @@ function partsOf(items: ReadonlySet<LiveItem> = new Set()): ShownParts {
     const said = texts.get(attemptName(event)) ?? { step, attempt, text: '' };
     texts.set(attemptName(event), { ...said, text: said.text + text });
   }
-  const events = [...items].map(({ event }) => event);
+  const events = items.map(({ event }) => event);
   return {
     texts: [...texts.values()],
     calls: events.filter((event) => event.type === 'tool_use'),
@@ -129,7 +130,8 @@ function ownersOf(stored: readonly StoredReply[]): Owners {
 }
 
 type Comparison = {
-  readonly shown: (name: string) => ShownParts;
+  /** Returns what was shown of the replies of these names. */
+  readonly shown: (...names: readonly string[]) => ShownParts;
   readonly stored: readonly StoredReply[];
   readonly owners: Owners;
 };
@@ -167,10 +169,9 @@ function wrongPlaces(
 
 function missingOf({ shown, owners }: Comparison, one: StoredReply): readonly LiveEvent[] {
   const { reply, names, text, outcomes } = one;
-  const [told, live] = [shown(names[0]), shown(names[1])];
-  const texts = [...told.texts, ...live.texts];
-  const calls = [...told.calls, ...live.calls];
-  const results = [...told.outcomes, ...(owners.get(names[1])?.[0] === one ? live.outcomes : [])];
+  const { texts, calls } = shown(...names);
+  const isFirst = owners.get(names[1])?.[0] === one;
+  const { outcomes: results } = shown(...names.slice(0, isFirst ? 2 : 1));
   const isSaid = texts.some((each) => each.text === text);
   const content = listContentEvents(reply).filter((event) =>
     event.type === 'tool_use'

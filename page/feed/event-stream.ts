@@ -3,7 +3,8 @@
 // changes stay in the ring that they share.
 import type { Context } from 'hono';
 import { startDeadline } from '../../system/async.ts';
-import { BEAT, BEAT_MS, sendFrames } from '../event-frames.ts';
+import { BEAT, BEAT_MS, sendFrames, sendStream } from '../event-frames.ts';
+import type { OpenFeeds } from './open-feeds.ts';
 import type { Change, Ring } from './ring.ts';
 
 /** What a viewer sees who may not see all: changes as `show` gives them, until a moment. */
@@ -55,5 +56,14 @@ function joinTexts(changes: readonly Change[]): readonly Change[] {
   return joined;
 }
 
-export const placeFrom = (context: Context): string =>
-  context.req.header('last-event-id') ?? context.req.query('from') ?? '';
+/** Sends a feed to a viewer, from the last event that it has. Throws the error of opening the feed. */
+export async function sendFeed<Key>(
+  context: Context,
+  feeds: Pick<OpenFeeds<Key, { readonly ring: Ring }>, 'enter'>,
+  key: Key,
+  limits?: ViewerLimits,
+): Promise<Response> {
+  const { feed, leave } = await feeds.enter(key);
+  const from = context.req.header('last-event-id') ?? context.req.query('from') ?? '';
+  return sendStream(context, eventStream(feed.ring, from, leave, limits));
+}
