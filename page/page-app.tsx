@@ -14,7 +14,7 @@ import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './se
 import { addShareForm, addSharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
-import { eventStream, placeFrom, sendStream } from './feed/event-stream.ts';
+import { sendFeed } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { readFrame } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';
@@ -103,10 +103,7 @@ export class OpsPage {
     this.app.get('/views', async (context) =>
       context.json(await countViews(this.#ports, context.req.queries('at') ?? [])),
     );
-    this.app.get('/live', async (context) => {
-      const { feed, leave } = await this.#fleets.enter(fleetQueryOf(context).query);
-      return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
-    });
+    this.app.get('/live', (context) => sendFeed(context, this.#fleets, fleetQueryOf(context).query));
     this.app.post('/bulk', async (context) => {
       try {
         const { said, ok } = await actOnMany(this.#acting(context), await jsonBody(context));
@@ -169,10 +166,7 @@ function inboxRoutes(app: Hono, { ports, inboxes, acting }: InboxRoutes): void {
       return context.html(item ? await detailHtml(feed, ports, item) : await emptyHtml(ports));
     }),
   );
-  app.get('/inbox/live', async (context) => {
-    const { feed, leave } = await inboxes.enter('all');
-    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
-  });
+  app.get('/inbox/live', (context) => sendFeed(context, inboxes, 'all'));
   const doing = (path: string, act: (ports: PagePorts, feed: InboxFeed, body: unknown) => Promise<InboxDone>): void => {
     app.post(path, async (context) => {
       try {
@@ -211,10 +205,7 @@ function overviewRoutes(
     }),
   );
   app.get('/workers', (context) => withFeed(workers, 'all', (feed) => context.html(htmlOf(workersPage(feed)))));
-  app.get('/workers/live', async (context) => {
-    const { feed, leave } = await workers.enter('all');
-    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
-  });
+  app.get('/workers/live', (context) => sendFeed(context, workers, 'all'));
   const daysOf = (context: Context): number => {
     const days = Number(context.req.query('days') ?? 7);
     return DAYS.includes(days) ? days : 7;
@@ -245,10 +236,7 @@ function scheduleRoutes(
       return `Created: ${name}.`;
     }),
   );
-  app.get('/schedules/live', async (context) => {
-    const { feed, leave } = await plans.enter('all');
-    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
-  });
+  app.get('/schedules/live', (context) => sendFeed(context, plans, 'all'));
   app.get('/schedules/:name/edit', async (context) =>
     context.html(htmlOf(await editScheduleForm(ports, context.req.param('name')))),
   );

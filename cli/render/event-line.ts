@@ -1,5 +1,5 @@
 // Formats the line that an event takes on the screen.
-import type { WatchedEvent } from '../../store/live/events.ts';
+import type { LiveEvent } from '../../store/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
@@ -9,11 +9,8 @@ import { searchLine } from '../../client/render/search-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
 
-/** Streaming events and tombstones are not lines. */
-export type LineEvent = Exclude<
-  WatchedEvent,
-  { readonly type: 'text_delta' } | { readonly type: 'thinking_delta' } | { readonly type: 'tombstone' }
->;
+/** Events that stream are no lines. */
+export type LineEvent = Exclude<LiveEvent, { readonly type: 'text_delta' | 'thinking_delta' }>;
 
 /**
  * Returns null for an event without a line. `full` is the command that prints what a compaction

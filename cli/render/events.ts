@@ -1,6 +1,6 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. Void output is
 // said to be void and is not repeated (L16).
-import type { WatchedEvent } from '../../store/live/events.ts';
+import { isTombstone, type WatchedEvent } from '../../store/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { RunOutcome } from '../../client/sessions/outcome.ts';
@@ -14,7 +14,7 @@ import { eventLine, type LineEvent } from './event-line.ts';
 import { linePen, type Pen, type TerminalPen, terminalPen } from '../terminal/pens.ts';
 import { oneLine, type Paint } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
-import { RecentMap } from '../../system/recent-map.ts';
+import { LiveView, reduceLive, type Revoked } from '../../client/view/reduce-live.ts';
 import { callAgain } from '../../client/render/tool-lines.ts';
 
 type Screen = {
@@ -39,6 +39,9 @@ type CallsBelow = {
 
 export type DrawnTerminal = TerminalPen & CallsBelow;
 
+/** Attempts that may still become void, at least as many as calls run in parallel. */
+const KEPT_ATTEMPTS = 64;
+
 type EventRenderer = {
   (event: Followed): void;
   /**
@@ -51,7 +54,7 @@ type Of<Type extends WatchedEvent['type']> = Extract<WatchedEvent, { readonly ty
 
 type Sheet = Pick<Screen, 'paint'> & {
   readonly pen: Pen;
-  readonly shown: ShownAttempts;
+  readonly view: LiveView;
   readonly calls: ShownCalls;
   /** Null where everything is written as it comes. */
   readonly rows: CallRows | null;
@@ -64,21 +67,24 @@ type Sheet = Pick<Screen, 'paint'> & {
 
 export function eventRenderer({ write, paint, own, session, terminal }: Screen): EventRenderer {
   const pen = terminal ? terminalPen(paint, terminal) : linePen(paint, write);
-  const [shown, calls] = [trackAttempts(), trackCalls(paint)];
+  const [view, calls] = [new LiveView(0, KEPT_ATTEMPTS), trackCalls(paint)];
   const rows = terminal ? trackCallRows(paint) : null;
-  const sheet: Sheet = { paint, pen, shown, calls, rows, terminal: terminal ?? null, thinking: null, error: null };
-  const again = suppressRepeats();
+  const sheet: Sheet = { paint, pen, view, calls, rows, terminal: terminal ?? null, thinking: null, error: null };
   const full = fullCommand(session);
   const render = (event: Followed): void => {
-    if ('step' in event && again(event)) return;
+    // What a run has said stays on the screen when it has ended.
+    const changes = 'step' in event && event.type !== 'run_end' ? reduceLive(view, event) : [];
+    for (const change of changes) {
+      if (change.do === 'revoke') return takeBack(sheet, change);
+      // A person need not read twice what was true all along.
+      if (change.do === 'put' && change.again) return;
+    }
     if (rows && writeCall(sheet, rows, event)) return;
     switch (event.type) {
       case 'text_delta':
         return writeText(sheet, event);
       case 'thinking_delta':
         return writeThinking(sheet, event);
-      case 'tombstone':
-        return takeBack(sheet, event);
       case 'approval':
       case 'question':
         return writeLine(sheet, approvalText(paint, event));
@@ -86,10 +92,8 @@ export function eventRenderer({ write, paint, own, session, terminal }: Screen):
         return;
       case 'result':
         return writeResult(sheet, event);
-      default: {
-        if (event.type.startsWith('tool_')) sheet.shown.add(event);
-        if (event.type !== 'user' || event.id !== own) writeEvent(sheet, event, full);
-      }
+      default:
+        if (!isTombstone(event) && (event.type !== 'user' || event.id !== own)) writeEvent(sheet, event, full);
     }
   };
   const renderAll = (event: Followed): void => {
@@ -109,11 +113,9 @@ const SILENT = new Set(['request_start', 'tool_start', 'approval_settled', 'hook
 function writeCall(sheet: Sheet, rows: CallRows, event: Followed): boolean {
   switch (event.type) {
     case 'tool_use':
-      sheet.shown.add(event);
       rows.use(event);
       return true;
     case 'tool_end': {
-      sheet.shown.add(event);
       const lines = rows.end(event);
       if (lines !== null) {
         flushReads(sheet, rows);
@@ -128,12 +130,8 @@ function writeCall(sheet: Sheet, rows: CallRows, event: Followed): boolean {
       if (!event.agent) rows.ask(event.index);
       writeLine(sheet, callToDecideText(sheet.paint, event));
       return true;
-    case 'tombstone':
-      if (event.iteration !== null) rows.drop({ iteration: event.iteration });
-      flushReads(sheet, rows);
-      return false;
     case 'reply':
-      return event.fate === 'interrupted' || isOrdinaryReply(event);
+      return event.fate !== 'cut';
     case 'notice':
       if (event.notice.kind === 'interrupted') return true;
       break;
@@ -153,8 +151,6 @@ function writeCall(sheet: Sheet, rows: CallRows, event: Followed): boolean {
   if (!SILENT.has(event.type)) flushReads(sheet, rows);
   return false;
 }
-
-const isOrdinaryReply = ({ fate }: Of<'reply'>): boolean => fate === 'whole';
 
 function flushReads(sheet: Sheet, rows: CallRows): void {
   const line = rows.flush();
@@ -181,15 +177,13 @@ function writeText(sheet: Sheet, event: Of<'text_delta'>): void {
   if (sheet.thinking !== null) sheet.pen.fresh();
   sheet.thinking = null;
   sheet.calls.between();
-  sheet.shown.add(event, event.text);
   sheet.pen.text(showUnseen(event.text));
 }
 
 function writeThinking(sheet: Sheet, event: Of<'thinking_delta'>): void {
-  const { paint, pen, shown, calls } = sheet;
+  const { paint, pen, calls } = sheet;
   calls.between();
   const begins = sheet.thinking !== event.step;
-  shown.add(event);
   // Without colours thinking would look like speech.
   if (begins && paint.on) pen.fresh();
   else if (begins) pen.line('(thinking)');
@@ -197,16 +191,20 @@ function writeThinking(sheet: Sheet, event: Of<'thinking_delta'>): void {
   sheet.thinking = event.step;
 }
 
-function takeBack(sheet: Sheet, event: Of<'tombstone'>): void {
-  if (!sheet.shown.remove(event)) return;
-  const why = oneLine(event.why, 300);
+function takeBack(sheet: Sheet, { tombstone, hadOutput }: Revoked): void {
+  const { iteration, attempt, retold, why } = tombstone;
+  if (sheet.rows) {
+    if (iteration !== null) sheet.rows.drop({ iteration });
+    flushReads(sheet, sheet.rows);
+  }
+  if (!hadOutput) return;
   // The effect of a call may stand even if the attempt that showed it is void.
-  const what = event.retold ? `attempt ${event.attempt} failed` : `discard what attempt ${event.attempt} showed above`;
-  writeLine(sheet, sheet.paint.yellow(`✗ ${what}: ${why}`));
+  const what = retold ? `attempt ${attempt} failed` : `discard what attempt ${attempt} showed above`;
+  writeLine(sheet, sheet.paint.yellow(`✗ ${what}: ${oneLine(why, 300)}`));
 }
 
 function writeResult(sheet: Sheet, outcome: RunOutcome): void {
-  const said = sheet.shown.lastText();
+  const said = lastText(sheet.view);
   // The text was shown already unless the channel lost it.
   if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) {
     sheet.pen.fresh();
@@ -216,41 +214,12 @@ function writeResult(sheet: Sheet, outcome: RunOutcome): void {
   writeLine(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
 }
 
-// Remembers which attempts are on the screen: an attempt may become void, and then people must be
-// told (L16).
-type Place = { readonly step: number; readonly attempt: number };
-
-type ShownAttempts = {
-  /** `text` is what the model said. */
-  add(place: Place, text?: string): void;
-  /** Returns whether anything of the attempt was shown. */
-  remove(place: Place): boolean;
-  /** Returns the text so far of the newest attempt that stands. */
-  lastText(): string;
-};
-
-/**
- * Number of newest attempts whose texts are kept. All shown attempts are remembered, since any may
- * become void.
- */
-const KEPT_ATTEMPTS = 64;
-
-function trackAttempts(): ShownAttempts {
-  const shown = new Set<string>();
-  const texts = new RecentMap<string, string>(KEPT_ATTEMPTS);
-  const name = ({ step, attempt }: Place): string => `${step}.${attempt}`;
-  return {
-    add: (place, text = '') => {
-      const before = texts.get(name(place)) ?? '';
-      shown.add(name(place));
-      texts.set(name(place), before + text);
-    },
-    remove: (place) => {
-      texts.delete(name(place));
-      return shown.delete(name(place));
-    },
-    lastText: () => [...texts.values()].findLast((text) => text !== '') ?? '',
-  };
+/** Returns the text of the attempt that has streamed last, of those that stand. */
+function lastText({ attempts }: LiveView): string {
+  const texts = [...attempts.values()].map((items) =>
+    [...items.values()].map(({ event, text }) => (event.type === 'text_delta' ? text : '')).join(''),
+  );
+  return texts.findLast((text) => text !== '') ?? '';
 }
 
 // Tracks which call a result on the screen belongs to. Calls run in parallel and other output may
@@ -295,57 +264,4 @@ function trackCalls(paint: Paint): ShownCalls {
       }
     },
   };
-}
-
-/**
- * Returns true for an event that an attempt told before it died. Must be called with each event, in
- * order.
- */
-type IsRepeat = (event: WatchedEvent) => boolean;
-
-/** Number of attempts that may still die, at least as many as calls run in parallel. */
-const KEPT_TELLINGS = 64;
-
-/**
- * Suppresses repeated facts. The entries that a step appends are told before its attempt has
- * succeeded. If it dies, a retry or the call after a parking tells them again; they were true all
- * along, and a person need not read them twice.
- */
-function suppressRepeats(): IsRepeat {
-  const byAttempt = new RecentMap<string, string[]>(KEPT_TELLINGS);
-  const pending = new Set<string>();
-  return (event) => {
-    const attempt = `${event.step}.${event.attempt}`;
-    if (event.type === 'tombstone') {
-      for (const fact of byAttempt.get(attempt) ?? []) pending.add(fact);
-      byAttempt.delete(attempt);
-    }
-    // The reply stores the pending entries.
-    if (event.type === 'reply') pending.clear();
-    const fact = factOf(event);
-    if (fact === null) return false;
-    byAttempt.set(attempt, [...(byAttempt.get(attempt) ?? []), fact]);
-    return pending.delete(fact);
-  };
-}
-
-function factOf(event: WatchedEvent): string | null {
-  switch (event.type) {
-    case 'user':
-      return `user ${event.id}`;
-    case 'transition':
-      return `transition ${event.iteration}`;
-    case 'steered':
-      return `steered ${JSON.stringify(event.steered)}`;
-    case 'notice':
-      return `notice ${JSON.stringify(event.notice)}`;
-    case 'microcompact':
-      return `microcompact ${event.before}`;
-    case 'collapse_committed':
-      return `collapse_committed ${event.count}`;
-    case 'snip':
-      return `snip ${event.entries.join(' ')}`;
-    default:
-      return null;
-  }
 }

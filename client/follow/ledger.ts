@@ -2,9 +2,11 @@
 // transcript. The live channel is best effort; the store is the truth. Each comparison takes back
 // what differs and tells what is missing, so that both are equal afterwards, whatever the channel
 // has lost, doubled, or kept of an attempt that did not count (L16).
-import type { LiveEvent, WatchedEvent } from '../../store/live/events.ts';
+import { type LiveEvent, tombstoneOf, type WatchedEvent } from '../../store/live/events.ts';
+import type { AttemptName } from '../../store/live/files.ts';
 import { listContentEvents, listOutcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
+import { attemptName, type ItemEvent, type LiveItem, LiveView, reduceLive } from '../view/reduce-live.ts';
 import type { RunEntries } from '../sessions/transcript-reader.ts';
 
 export type Ledger = {
@@ -18,51 +20,31 @@ export type Ledger = {
   settle(since: RunEntries, over: boolean): readonly WatchedEvent[];
 };
 
-type Place = { readonly step: number; readonly attempt: number };
-/** The parts of one reply, each with the place where it was shown. */
-type ShownReply = {
-  texts: (Place & { text: string })[];
-  calls: (Place & { readonly index: number; readonly id: string })[];
-  outcomes: (Place & { readonly index: number; readonly isError: boolean; content: string })[];
-};
-
 /** Opens a ledger. `run` is the first followed run. */
 export function openLedger(run: number): Ledger {
-  /** Shown replies by their names. */
-  const shown = new Map<string, ShownReply>();
+  const view = new LiveView(run);
+  /** The items of shown replies, by the names of these. */
+  const shown = new Map<string, Set<LiveItem>>();
   const unchecked = new Set<string>();
-  let current = run;
 
-  const take = (place: Place): void => {
-    const stands = (one: Place): boolean => one.step !== place.step || one.attempt !== place.attempt;
-    for (const of of shown.values()) {
-      of.texts = of.texts.filter(stands);
-      of.calls = of.calls.filter(stands);
-      of.outcomes = of.outcomes.filter(stands);
-    }
-  };
   const hear = (event: WatchedEvent): void => {
-    if (event.type === 'run_start') current = event.run;
-    if (event.type === 'tombstone') return take(event);
-    if (!('iteration' in event)) return;
-    const name = event.step === 0 ? nameByPosition(event.attempt) : nameByIteration(current, event.iteration);
-    const of = shown.get(name) ?? { texts: [], calls: [], outcomes: [] };
-    if (!add(of, event)) return;
-    shown.set(name, of);
-    unchecked.add(name);
+    // An input is not compared, and may be large.
+    for (const change of reduceLive(view, event.type === 'tool_use' ? { ...event, input: null } : event)) {
+      if (change.do === 'revoke') for (const item of change.items) shown.get(replyName(item))?.delete(item);
+      if ((change.do !== 'put' && change.do !== 'patch') || !COMPARED.has(change.item.event.type)) continue;
+      const name = replyName(change.item);
+      shown.set(name, (shown.get(name) ?? new Set<LiveItem>()).add(change.item));
+      unchecked.add(name);
+    }
   };
   return {
     hear,
     settle: (since, over) => {
       const stored = repliesIn(since);
-      const compared = { shown, stored, owners: ownersOf(stored) };
+      const parts: Comparison['shown'] = (...names) => partsOf(names.flatMap((name) => [...(shown.get(name) ?? [])]));
+      const compared = { shown: parts, stored, owners: ownersOf(stored) };
       const wrong = wrongPlaces(compared, over ? shown.keys() : unchecked, over);
-      const back = wrong.map((place): WatchedEvent => ({
-        type: 'tombstone',
-        ...place,
-        iteration: null,
-        why: OTHERWISE,
-      }));
+      const back = wrong.map((place) => tombstoneOf(place, { why: 'the transcript has it otherwise' }));
       back.forEach(hear);
       const told = stored.flatMap((one) =>
         missingOf(compared, one).map((event): WatchedEvent => ({ ...event, step: 0, attempt: one.position })),
@@ -74,32 +56,40 @@ export function openLedger(run: number): Ledger {
   };
 }
 
-const OTHERWISE = 'the transcript has it otherwise';
+const COMPARED: ReadonlySet<string> = new Set(['text_delta', 'reply', 'tool_use', 'tool_end']);
 
 const nameByPosition = (position: number): string => `at ${position}`;
 const nameByIteration = (run: number, iteration: number): string => `${run}.${iteration}`;
 
-function add(of: ShownReply, { step, attempt, ...event }: Exclude<WatchedEvent, { type: 'tombstone' }>): boolean {
-  const place = { step, attempt };
-  const isOurs = (one: Place): boolean => one.step === step && one.attempt === attempt;
-  switch (event.type) {
-    case 'text_delta':
-    case 'reply': {
-      const said = event.type === 'reply' ? '' : event.text;
-      const known = of.texts.find(isOurs);
-      if (known) known.text += said;
-      else of.texts.push({ ...place, text: said });
-      return true;
-    }
-    case 'tool_use':
-      of.calls.push({ ...place, index: event.index, id: event.id });
-      return true;
-    case 'tool_end':
-      of.outcomes.push({ ...place, index: event.index, isError: event.isError, content: event.content });
-      return true;
-    default:
-      return false;
+/** What belongs to no iteration has a name that no reply has. */
+function replyName({ event, run }: LiveItem): string {
+  if (event.step === 0) return nameByPosition(event.attempt);
+  return nameByIteration(run, 'iteration' in event ? event.iteration : 0);
+}
+
+type Told<Type extends ItemEvent['type']> = Extract<ItemEvent, { readonly type: Type }>;
+
+/** What was shown of one reply; a text for each attempt that told some of it. */
+type ShownParts = {
+  readonly texts: readonly (AttemptName & { readonly text: string })[];
+  readonly calls: readonly Told<'tool_use'>[];
+  readonly outcomes: readonly Told<'tool_end'>[];
+};
+
+function partsOf(items: readonly LiveItem[]): ShownParts {
+  const texts = new Map<string, AttemptName & { text: string }>();
+  for (const { event, text } of items) {
+    if (event.type !== 'text_delta' && event.type !== 'reply') continue;
+    const { step, attempt } = event;
+    const said = texts.get(attemptName(event)) ?? { step, attempt, text: '' };
+    texts.set(attemptName(event), { ...said, text: said.text + text });
   }
+  const events = items.map(({ event }) => event);
+  return {
+    texts: [...texts.values()],
+    calls: events.filter((event) => event.type === 'tool_use'),
+    outcomes: events.filter((event) => event.type === 'tool_end'),
+  };
 }
 
 type StoredReply = {
@@ -140,7 +130,8 @@ function ownersOf(stored: readonly StoredReply[]): Owners {
 }
 
 type Comparison = {
-  readonly shown: ReadonlyMap<string, ShownReply>;
+  /** Returns what was shown of the replies of these names. */
+  readonly shown: (...names: readonly string[]) => ShownParts;
   readonly stored: readonly StoredReply[];
   readonly owners: Owners;
 };
@@ -149,11 +140,15 @@ type Comparison = {
  * Finds attempts that have shown anything the transcript lacks. They are taken back completely, and
  * their correct parts are told again.
  */
-function wrongPlaces({ shown, stored, owners }: Comparison, names: Iterable<string>, over: boolean): readonly Place[] {
-  const wrong = new Map<string, Place>();
+function wrongPlaces(
+  { shown, stored, owners }: Comparison,
+  names: Iterable<string>,
+  over: boolean,
+): readonly AttemptName[] {
+  const wrong = new Map<string, AttemptName>();
   const free = new Set(stored);
   for (const name of names) {
-    const { texts = [], calls = [], outcomes = [] } = shown.get(name) ?? {};
+    const { texts, calls, outcomes } = shown(name);
     const all = owners.get(name) ?? [];
     const waits = !over && all[0] === stored.at(-1);
     const isWrong = [
@@ -174,10 +169,9 @@ function wrongPlaces({ shown, stored, owners }: Comparison, names: Iterable<stri
 
 function missingOf({ shown, owners }: Comparison, one: StoredReply): readonly LiveEvent[] {
   const { reply, names, text, outcomes } = one;
-  const [told, live] = names.map((name) => shown.get(name));
-  const texts = [...(told?.texts ?? []), ...(live?.texts ?? [])];
-  const calls = [...(told?.calls ?? []), ...(live?.calls ?? [])];
-  const results = [...(told?.outcomes ?? []), ...(owners.get(names[1])?.[0] === one ? (live?.outcomes ?? []) : [])];
+  const { texts, calls } = shown(...names);
+  const isFirst = owners.get(names[1])?.[0] === one;
+  const { outcomes: results } = shown(...names.slice(0, isFirst ? 2 : 1));
   const isSaid = texts.some((each) => each.text === text);
   const content = listContentEvents(reply).filter((event) =>
     event.type === 'tool_use'

@@ -11,6 +11,7 @@ import { parseSessionId } from '../../client/sessions/session-id.ts';
 import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../hosting/access.ts';
 import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
 import { identityOfPerson, type PagePorts } from '../ports.ts';
+import { sendStream } from '../event-frames.ts';
 import { openEventStream } from './event-stream.ts';
 import { openapiDocument } from './openapi.ts';
 import { type Route, readShape } from './route.ts';
@@ -56,9 +57,7 @@ export function apiApp(ports: PagePorts, access: Access): Api {
     const left = streams.open(listener.name ?? OWNER);
     const asked = { session: sessionOf(context), message, after, last: last === '' ? undefined : last };
     const stream = await openEventStream(ports, { ...asked, closing: closing.signal, left });
-    if (stream === null) return context.body(null, 204);
-    for (const [name, value] of stream.headers) context.header(name, value);
-    return context.body(stream.body ?? '', 200);
+    return stream === null ? context.body(null, 204) : sendStream(context, stream);
   });
   app.all('*', (context) => {
     throw new HttpProblem(

@@ -2,24 +2,20 @@
 // iteration it has seen whole, and what it has seen of the next. The next iteration is told again
 // from its beginning, since an attempt may have died meanwhile; what was seen of it is taken back
 // first, so that nothing valid is told twice.
+import { isTombstone } from '../../store/live/events.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
+import { attemptName } from '../../client/view/reduce-live.ts';
 import { ClientProblem } from '../../client/problem.ts';
-
-/** An attempt of a step, written as `step.attempt`. */
-export type StreamAttempt = string;
-
-export const attemptOf = ({ step, attempt }: { readonly step: number; readonly attempt: number }): StreamAttempt =>
-  `${step}.${attempt}`;
 
 export type EventPlace = {
   readonly run: number;
   /** The last iteration that was seen whole. */
   readonly iteration: number;
-  /** Attempts that told something of later iterations. */
-  readonly heard: readonly StreamAttempt[];
+  /** Attempts, as `step.attempt`, that told something of later iterations. */
+  readonly heard: readonly string[];
   /** Attempts that told events without an iteration after it. */
-  readonly loose: readonly StreamAttempt[];
+  readonly loose: readonly string[];
   /** Calls that are known to wait. */
   readonly waiting: readonly string[];
 };
@@ -80,14 +76,14 @@ export class PlaceTracker {
    * For each attempt the first iteration it told something of: those after `#iteration`, and the
    * rest.
    */
-  readonly #heard: Map<StreamAttempt, number>;
-  readonly #older: Map<StreamAttempt, number>;
+  readonly #heard: Map<string, number>;
+  readonly #older: Map<string, number>;
   /**
    * Attempts that told events without an iteration since the last event with one. `#kept` is that
    * set at the end of the iteration before.
    */
-  readonly #loose: Set<StreamAttempt>;
-  #kept: readonly StreamAttempt[];
+  readonly #loose: Set<string>;
+  #kept: readonly string[];
   readonly #waiting: Set<string>;
 
   constructor({ run, iteration, heard, loose, waiting }: EventPlace) {
@@ -107,7 +103,7 @@ export class PlaceTracker {
   }
 
   /** Tells whether the attempt has told something that was sent and stands. */
-  knows(attempt: StreamAttempt): boolean {
+  knows(attempt: string): boolean {
     return this.#heard.has(attempt) || this.#older.has(attempt);
   }
 
@@ -120,8 +116,8 @@ export class PlaceTracker {
     }
     if (event.type === 'result') return;
     if (event.type === 'run_start') this.#begin(event.run);
-    const attempt = attemptOf(event);
-    if (event.type === 'tombstone') {
+    const attempt = attemptName(event);
+    if (isTombstone(event)) {
       const first = this.#firstOf(attempt);
       if (first !== undefined && first <= this.#iteration) this.#shift(first - 1);
       for (const known of [this.#heard, this.#older]) known.delete(attempt);
@@ -133,7 +129,7 @@ export class PlaceTracker {
     this.#note(attempt, at ?? this.#current + 1);
   }
 
-  #firstOf(attempt: StreamAttempt): number | undefined {
+  #firstOf(attempt: string): number | undefined {
     return this.#heard.get(attempt) ?? this.#older.get(attempt);
   }
 
@@ -154,7 +150,7 @@ export class PlaceTracker {
     this.#loose.clear();
   }
 
-  #note(attempt: StreamAttempt, at: number): void {
+  #note(attempt: string, at: number): void {
     const first = Math.min(at, this.#firstOf(attempt) ?? at);
     (first > this.#iteration ? this.#heard : this.#older).set(attempt, first);
   }

@@ -5,14 +5,13 @@ import { jsonLine } from '../../system/text.ts';
 import type { Followed, SeenIteration } from '../../client/follow/cursor.ts';
 import { goalAfter, hasNoRun } from '../../client/follow/goal.ts';
 import { ClientProblem } from '../../client/problem.ts';
+import { BEAT, BEAT_MS, type NextText, sendFrames } from '../event-frames.ts';
 import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace } from './event-place.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import { HttpProblem, problemOf } from './problems.ts';
 import { eventsWithPlaces, type PlacedEvent } from './resume-events.ts';
 
-/** Milliseconds between signs of life for a proxy or a listener. */
-const BEAT_MS = 15_000;
 /**
  * Milliseconds after which a listener that reads nothing is dropped. It may resume at its place.
  */
@@ -59,21 +58,13 @@ async function streamOf(
   if (last === OVER || (after !== undefined && hasNoRun(goalAfter(runBefore(after)), seen))) return null;
   if (message !== undefined && from === null && !(await wasSent(ports, seen, message)))
     throw new HttpProblem('no_message', `session ${session} was never sent message ${quoteId(message)}: send it first`);
-  const gone = new AbortController();
-  const signal = AbortSignal.any([gone.signal, closing]);
-  let told = (_why: string | null): void => undefined;
   const goal = {
     ...(message !== undefined && { messageId: message as MessageId }),
     ...(after !== undefined && { after }),
   };
-  const onTrouble = (why: string | null): void => told(why);
-  const events = eventsWithPlaces(ports, { session, seen, from, goal, options: { signal, onTrouble } });
-  const end = (): void => {
-    if (gone.signal.aborted) return;
-    gone.abort();
-    left();
-  };
-  return streamResponse(events, { signal, end, hear: (listener) => (told = listener) });
+  return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) =>
+    nextText((onTrouble) => eventsWithPlaces(ports, { session, seen, from, goal, options: { signal, onTrouble } })),
+  );
 }
 
 const quoteId = (id: string): string => JSON.stringify(id.length > 100 ? `${id.slice(0, 100)}…` : id);
@@ -98,52 +89,12 @@ function readAfter(text: string): number | SeenIteration {
   return iteration === undefined ? run : { run, iteration };
 }
 
-type Source = {
-  readonly signal: AbortSignal;
-  readonly end: () => void;
-  hear(listener: (why: string | null) => void): void;
-};
-
-/** Neither ends a frame: a frame without data is an event of its own for some clients. */
-const RETRY = 'retry: 1000\n';
-const BEAT = ': here\n';
-
-function streamResponse(events: AsyncGenerator<PlacedEvent, void>, { signal, end, hear }: Source): Response {
-  const encoder = new TextEncoder();
-  const next = nextText(events, hear);
-  let stalled: NodeJS.Timeout | undefined;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start: (controller) => {
-        controller.enqueue(encoder.encode(RETRY));
-        signal.addEventListener('abort', end, { once: true });
-      },
-      pull: async (controller) => {
-        clearTimeout(stalled);
-        const text = await next();
-        if (text === null) {
-          end();
-          return controller.close();
-        }
-        controller.enqueue(encoder.encode(text));
-        stalled = setTimeout(() => (end(), controller.error(new Error('nothing was read'))), STALLED_MS);
-        stalled.unref();
-      },
-      cancel: () => (clearTimeout(stalled), end()),
-    },
-    { highWaterMark: 1 },
-  );
-  return new Response(body, {
-    headers: { 'Content-Type': 'text/event-stream; charset=utf-8', 'X-Accel-Buffering': 'no' },
-  });
-}
-
-/** Returns the text of what comes next, a sign of life if nothing comes, or null at the end. */
-function nextText(events: AsyncGenerator<PlacedEvent, void>, hear: Source['hear']): () => Promise<string | null> {
+/** Returns the text of what comes next, or a sign of life if nothing comes. */
+function nextText(open: (onTrouble: (why: string | null) => void) => AsyncGenerator<PlacedEvent, void>): NextText {
   let coming: Promise<string | null> | null = null;
   let trouble: string | null | undefined;
   let wake = (): void => undefined;
-  hear((why) => {
+  const events = open((why) => {
     trouble = why;
     wake();
   });

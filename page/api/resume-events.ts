@@ -1,14 +1,15 @@
 // Yields the events of a stream, each with the place of a listener that has seen it. A returning
 // listener continues from its place.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { WatchedEvent } from '../../store/live/events.ts';
+import { isTombstone, tombstoneOf, type WatchedEvent } from '../../store/live/events.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { FollowOptions } from '../../client/follow/follow.ts';
 import { goalOf } from '../../client/follow/goal.ts';
 import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
+import { attemptName } from '../../client/view/reduce-live.ts';
 import type { PagePorts } from '../ports.ts';
-import { attemptOf, type EventPlace, formatPlace, OVER, placeAt, PlaceTracker } from './event-place.ts';
+import { type EventPlace, formatPlace, OVER, placeAt, PlaceTracker } from './event-place.ts';
 
 export type Listening = {
   readonly session: SessionId;
@@ -30,7 +31,7 @@ export async function* eventsWithPlaces(ports: Ports, listening: Listening): Asy
   const events = listening.from === null ? newEvents(ports, listening) : continueEvents(ports, listening, placing);
   for await (const event of events) {
     // An attempt without sent events has nothing to take back.
-    if (event.type === 'tombstone' && !placing.knows(attemptOf(event))) continue;
+    if (isTombstone(event) && !placing.knows(attemptName(event))) continue;
     placing.hear(event);
     yield { id: event.type === 'result' ? OVER : formatPlace(placing.place), event };
   }
@@ -82,7 +83,7 @@ function* tombstonesFor({ heard, iteration }: EventPlace): Iterable<Followed> {
   for (const place of heard) {
     const [step = 0, attempt = 0] = place.split('.').map(Number);
     const why = `told again from the beginning of iteration ${iteration + 1}`;
-    yield { type: 'tombstone', step, attempt, iteration: null, why, retold: true };
+    yield tombstoneOf({ step, attempt }, { why, retold: true });
   }
 }
 
@@ -92,8 +93,8 @@ function isNewAfter({ iteration, heard, loose, waiting }: EventPlace): (event: F
   return (event) => {
     if (isApprovalEvent(event))
       return event.type !== 'approval' && event.type !== 'question' ? true : !asked.delete(event.call);
-    if (event.type === 'result' || event.type === 'tombstone') return true;
+    if (event.type === 'result' || isTombstone(event)) return true;
     if ('iteration' in event && event.iteration > iteration) known.clear();
-    return !known.has(attemptOf(event));
+    return !known.has(attemptName(event));
   };
 }

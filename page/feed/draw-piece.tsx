@@ -1,6 +1,7 @@
 // Draws pieces of what is happening: streaming words, calls, lines, and what was taken back.
 import { showUnseen } from '../../system/text.ts';
-import type { LiveEvent, WatchedEvent } from '../../store/live/events.ts';
+import type { LiveEvent, PlacedTombstone } from '../../store/live/events.ts';
+import type { ItemEvent, LiveItem } from '../../client/view/reduce-live.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
@@ -10,57 +11,55 @@ import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
 
-export type AttemptPlace = { readonly step: number; readonly attempt: number };
-export type LivePiece = AttemptPlace & {
-  readonly id: string;
-  /** The element that a stream's text goes into. */
-  readonly stream?: { readonly id: string; readonly kind: 'text' | 'thinking'; text: string };
-  /** A call, which is drawn again as it goes on. */
-  readonly call?: { readonly anchor: string; readonly name: string; readonly input: unknown };
-  readonly html?: string;
-  /** The transcript shows it already. */
-  readonly hidden?: true;
-};
+/** Most characters of one streaming text; the transcript has all of it. */
+export const STREAMED = 200_000;
 
-export function drawPiece(piece: LivePiece, progress: (anchor: string) => Progress | undefined): string {
-  const { id, stream, call, html } = piece;
-  if (html !== undefined) return wrapPiece(id, html);
-  if (call) {
-    const shown = { ...call, outcome: null, progress: progress(call.anchor) };
-    return wrapPiece(id, htmlOf(<CallCard call={shown} />));
-  }
-  const text = showUnseen(stream?.text ?? '');
-  if (stream?.kind === 'thinking')
-    return wrapPiece(
-      id,
-      htmlOf(
+export const anchorOf = (
+  run: number,
+  { iteration, index }: { readonly iteration: number; readonly index: number },
+): string => `${run}-${iteration}-${index}`;
+
+export const pieceId = ({ id }: LiveItem): string => `piece-${id}`;
+
+export function drawPiece(item: LiveItem, progress: (anchor: string) => Progress | undefined): string {
+  const { event, run } = item;
+  const id = pieceId(item);
+  switch (event.type) {
+    case 'request_start':
+      return wrapPiece(id, requestHtml(event));
+    case 'tool_use': {
+      const anchor = anchorOf(run, event);
+      const call = { anchor, name: event.name, input: event.input, outcome: null, progress: progress(anchor) };
+      return wrapPiece(id, htmlOf(<CallCard call={call} />));
+    }
+    case 'text_delta':
+    case 'thinking_delta': {
+      const shown = { id: `${id}-text`, children: showUnseen(item.text.slice(0, STREAMED)) };
+      const thinking = (
         <details class="thinking">
           <summary>Thinking</summary>
-          <pre class="said" id={stream.id}>
-            {text}
-          </pre>
-        </details>,
-      ),
-    );
-  return wrapPiece(
-    id,
-    htmlOf(
-      <pre class="said agent" id={stream?.id}>
-        {text}
-      </pre>,
-    ),
-  );
+          <pre class="said" {...shown} />
+        </details>
+      );
+      return wrapPiece(id, htmlOf(event.type === 'thinking_delta' ? thinking : <pre class="said agent" {...shown} />));
+    }
+    case 'tool_end':
+    case 'reply':
+      // The call is drawn with its end, and the words of the reply have come already.
+      return '';
+    default:
+      return wrapPiece(id, lineHtml(event));
+  }
 }
 
-/** Ids are made here, of checked numbers and names. */
 export const wrapPiece = (id: string, html: string): string => `<li class="item live" id="${id}">${html}</li>`;
 
-export function requestHtml({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
+function requestHtml({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
   const again = attempt > 1 ? `, attempt ${attempt}` : '';
   return htmlOf(<p class="asking">{`${showUnseen(model.slice(0, 80))} is asked${again}`}</p>);
 }
 
-export function voidHtml({ why, attempt }: Extract<WatchedEvent, { type: 'tombstone' }>, inner: string): string {
+export function voidHtml({ why, attempt }: PlacedTombstone, inner: string): string {
   return htmlOf(
     <details class="void">
       <summary>{`Taken back, attempt ${attempt}: ${showUnseen(why.slice(0, 300))}`}</summary>
@@ -77,23 +76,11 @@ const withoutIds = (html: string): string =>
     .replaceAll('</li', '</div');
 
 type Line = Exclude<
-  LiveEvent,
-  {
-    readonly type:
-      | 'text_delta'
-      | 'thinking_delta'
-      | 'request_start'
-      | 'tool_use'
-      | 'tool_start'
-      | 'tool_progress'
-      | 'tool_end'
-      | 'run_start'
-      | 'run_end'
-      | 'reply';
-  }
+  ItemEvent,
+  { readonly type: 'text_delta' | 'thinking_delta' | 'request_start' | 'tool_use' | 'tool_end' | 'reply' }
 >;
 
-export function lineHtml(event: Line): string {
+function lineHtml(event: Line): string {
   if (event.type === 'user') return htmlOf(<pre class="said user">{showUnseen(event.text)}</pre>);
   if (event.type === 'transition')
     return htmlOf(

@@ -2,42 +2,33 @@
 // to an attempt: when that is stored, the transcript has it, and when it dies, it is taken back
 // (L16). Pure: events in, changes out.
 import { showUnseen } from '../../system/text.ts';
-import { hashOf } from '../../store/values/store.ts';
-import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import { isOrdinary } from '../../client/render/words.ts';
+import { type Change as LiveChange, type LiveItem, LiveView, reduceLive } from '../../client/view/reduce-live.ts';
 import type { Progress } from '../transcript/call-card.tsx';
-import {
-  requestHtml,
-  drawPiece,
-  lineHtml,
-  type LivePiece,
-  type AttemptPlace,
-  voidHtml,
-  wrapPiece,
-} from './draw-piece.tsx';
+import { anchorOf, drawPiece, pieceId, STREAMED, voidHtml, wrapPiece } from './draw-piece.tsx';
 import type { Change } from './ring.ts';
 
 /** Elements that contain pieces and transcript items. */
 export const LIVE = 'live';
 export const ITEMS = 'items';
 
-/** Most characters of one streaming text; the transcript has all of it. */
-const STREAMED = 200_000;
 /** Most characters of a tool's progress, of which the end is shown. */
 const SAID = 4_000;
-
-const FACT = 'fact-';
 
 type StoredCard = { readonly id: string; readonly html: string };
 
 export class LivePieces {
-  readonly #pieces = new Map<string, LivePiece>();
+  readonly #view = new LiveView();
+  /** Items that the transcript shows already. */
+  readonly #hidden = new WeakSet<LiveItem>();
+  /** Calls among the items, by their anchors. */
+  readonly #open = new Map<string, LiveItem>();
   readonly #calls = new Map<string, Progress>();
   /** Draws a call that is in the transcript already. */
   readonly #card: (anchor: string) => StoredCard | null;
   #waiting: ReadonlySet<string> = new Set();
   #voids = 0;
-  #hiding = false;
 
   constructor(card: (anchor: string) => StoredCard | null) {
     this.#card = card;
@@ -45,8 +36,8 @@ export class LivePieces {
 
   /** The pieces for a new viewer. */
   get html(): string {
-    const shown = [...this.#pieces.values()].filter(({ hidden }) => !hidden);
-    return shown.map((piece) => this.#draw(piece)).join('');
+    const shown = this.#view.items.filter((item) => isDrawn(item) && !this.#hidden.has(item));
+    return shown.map((item) => this.#draw(item)).join('');
   }
 
   /** Returns the progress of a call whose outcome is not stored. */
@@ -71,106 +62,74 @@ export class LivePieces {
    * already, so it is not shown twice.
    */
   tell(event: ChannelItem, current: number, again = false): readonly Change[] {
-    this.#hiding = again;
-    switch (event.type) {
-      case 'text_delta':
-      case 'thinking_delta':
-        return this.#stream(event);
-      case 'request_start':
-        return this.#put({ ...attemptPlace(event), id: nameOf(event, 'ask'), html: requestHtml(event) });
-      case 'tool_use': {
-        const anchor = anchorOf(current, event);
-        const call = { anchor, name: event.name, input: event.input };
-        const piece = { ...attemptPlace(event), id: `piece-${anchor}`, call };
-        return [...this.#drop(nameOf(event, 'ask')), ...this.#put(piece)];
+    if (event.type === 'tool_start' || event.type === 'tool_progress' || event.type === 'tool_end')
+      return this.#goOn(anchorOf(current, event), event);
+    if (event.type === 'run_start') this.#calls.clear();
+    this.#view.run = current;
+    return reduceLive(this.#view, event).flatMap((change) => this.#show(change, again));
+  }
+
+  #show(change: LiveChange, again: boolean): readonly Change[] {
+    switch (change.do) {
+      case 'put': {
+        const { item } = change;
+        if (item.event.type === 'tool_use') this.#open.set(anchorOf(item.run, item.event), item);
+        if (again) this.#hidden.add(item);
+        return again || !isDrawn(item) ? [] : [this.#put(item)];
       }
-      case 'tool_start':
-      case 'tool_progress':
-      case 'tool_end':
-        return this.#goOn(anchorOf(current, event), event);
-      case 'tombstone':
-        return this.#takeBack(event);
-      case 'stored':
-        // A stored step was preceded by all earlier ones.
-        return [...this.#pieces.values()].filter(({ step }) => step <= event.step).flatMap(({ id }) => this.#drop(id));
-      case 'run_start':
-        this.#calls.clear();
-        return [];
-      case 'run_end':
-        // The transcript has the whole run by now, whatever the channel tells again of it.
-        return [...this.#pieces.keys()].flatMap((id) => this.#drop(id));
-      case 'reply':
-        return this.#drop(nameOf(event, 'ask'));
-      case 'transition':
-        return isOrdinary(event.reason) ? [] : this.#fact(event);
-      default:
-        return this.#fact(event);
+      case 'patch': {
+        const { item, text } = change;
+        const shown = text.slice(0, Math.max(0, STREAMED + text.length - item.text.length));
+        if (shown === '' || this.#hidden.has(item)) return [];
+        return [{ do: 'text', id: `${pieceId(item)}-text`, text: showUnseen(shown) }];
+      }
+      case 'drop':
+        return this.#drop(change.items);
+      case 'revoke': {
+        const { items, tombstone } = change;
+        const said = items.filter(({ event }) => OUTPUT.has(event.type)).map((item) => this.#draw(item));
+        const dropped = this.#drop(items);
+        if (tombstone.retold || said.length === 0) return dropped;
+        const id = `void-${(this.#voids += 1)}`;
+        return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(tombstone, said.join(''))) }];
+      }
     }
   }
 
-  #draw(piece: LivePiece): string {
-    return drawPiece(piece, (anchor) => this.progress(anchor));
+  #draw(item: LiveItem): string {
+    return drawPiece(item, (anchor) => this.progress(anchor));
   }
 
-  #put(piece: LivePiece): Change[] {
-    this.#pieces.set(piece.id, this.#hiding ? { ...piece, hidden: true } : piece);
-    return this.#hiding ? [] : [{ do: 'put', id: piece.id, into: LIVE, html: this.#draw(piece) }];
+  #put(item: LiveItem): Change {
+    return { do: 'put', id: pieceId(item), into: LIVE, html: this.#draw(item) };
   }
 
-  #drop(id: string): Change[] {
-    return this.#pieces.delete(id) ? [{ do: 'drop', id }] : [];
+  #drop(items: readonly LiveItem[]): readonly Change[] {
+    for (const { run, event } of items) if (event.type === 'tool_use') this.#open.delete(anchorOf(run, event));
+    return items.filter(isDrawn).map((item) => ({ do: 'drop', id: pieceId(item) }));
   }
 
-  #redrawCall(anchor: string): Change[] {
-    const piece = this.#pieces.get(`piece-${anchor}`);
-    if (piece && !piece.hidden) return this.#put(piece);
+  #redrawCall(anchor: string): readonly Change[] {
+    const item = this.#open.get(anchor);
+    if (item && !this.#hidden.has(item)) return [this.#put(item)];
     const stored = this.#card(anchor);
     return stored ? [{ do: 'put', id: stored.id, into: ITEMS, html: stored.html }] : [];
   }
 
-  #stream(event: EventOf<'text_delta' | 'thinking_delta'>): Change[] {
-    const kind = event.type === 'text_delta' ? 'text' : 'thinking';
-    const id = nameOf(event, `${event.iteration}-${event.index}`);
-    const piece = this.#pieces.get(id);
-    const known = piece?.stream;
-    if (!known) {
-      const stream = { id: `${id}-text`, kind, text: event.text.slice(0, STREAMED) } as const;
-      return [...this.#drop(nameOf(event, 'ask')), ...this.#put({ ...attemptPlace(event), id, stream })];
-    }
-    const text = event.text.slice(0, Math.max(0, STREAMED - known.text.length));
-    known.text += text;
-    return text === '' || piece?.hidden ? [] : [{ do: 'text', id: known.id, text: showUnseen(text) }];
-  }
-
-  #goOn(anchor: string, event: EventOf<'tool_start' | 'tool_progress' | 'tool_end'>): Change[] {
+  #goOn(anchor: string, event: EventOf<'tool_start' | 'tool_progress' | 'tool_end'>): readonly Change[] {
     this.#calls.set(anchor, progressAfter(this.#calls.get(anchor), event));
     return this.#redrawCall(anchor);
   }
+}
 
-  #takeBack(event: EventOf<'tombstone'>): Change[] {
-    const isTaken = ({ id, step, attempt }: LivePiece): boolean =>
-      // Facts that a step appends stay true: the next attempt tells them again in the same place.
-      step === event.step && attempt === event.attempt && !id.startsWith(FACT);
-    const gone = [...this.#pieces.values()].filter(isTaken);
-    const said = gone.filter(({ stream, call }) => stream ?? call).map((piece) => this.#draw(piece));
-    const dropped = gone.flatMap(({ id }) => this.#drop(id));
-    if (event.retold || said.length === 0) return dropped;
-    const id = `void-${(this.#voids += 1)}`;
-    return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(event, said.join(''))) }];
-  }
+/** What is shown, struck through, of an attempt that died. */
+const OUTPUT: ReadonlySet<ChannelItem['type']> = new Set(['text_delta', 'thinking_delta', 'tool_use']);
 
-  #fact(event: Parameters<typeof lineHtml>[0] & WatchedEvent): readonly Change[] {
-    const html = lineHtml(event);
-    const key = factKey(event);
-    const id = key === null ? nameOf(event, `${event.type}-${this.#pieces.size}`) : `${FACT}${key}`;
-    return this.#put({ ...attemptPlace(event), id, html });
-  }
+function isDrawn({ event }: LiveItem): boolean {
+  return event.type === 'transition' ? !isOrdinary(event.reason) : event.type !== 'reply';
 }
 
 type EventOf<Type extends ChannelItem['type']> = Extract<ChannelItem, { readonly type: Type }>;
-
-const anchorOf = (run: number, { iteration, index }: { readonly iteration: number; readonly index: number }): string =>
-  `${run}-${iteration}-${index}`;
 
 function progressAfter(
   before: Progress | undefined,
@@ -184,21 +143,3 @@ function progressAfter(
   const { isError, content, durationMs, untimed } = event;
   return { kind: 'ended', isError, content, durationMs: untimed ? null : durationMs };
 }
-
-/**
- * Names a fact that outlives its attempt: what its step appends, and why the next one waits. Null
- * for an event of the attempt alone.
- */
-function factKey(event: WatchedEvent): string | null {
-  if (event.type === 'user') return event.id.replace(/[^\w-]/g, '_');
-  if (event.type === 'transition') return `${event.iteration}-${event.reason}`;
-  if (event.type === 'retry') return `retry-${event.step}-${event.attempt}`;
-  if (event.type === 'microcompact') return `microcompact-${event.before}`;
-  if (event.type === 'collapse_committed') return `collapse_committed-${event.count}`;
-  const told = event.type === 'notice' ? event.notice : event.type === 'steered' ? event.steered : null;
-  const fact = event.type === 'snip' ? event.entries : told;
-  return fact && hashOf(Buffer.from(JSON.stringify(fact))).slice(0, 16);
-}
-
-const attemptPlace = ({ step, attempt }: AttemptPlace): AttemptPlace => ({ step, attempt });
-const nameOf = ({ step, attempt }: AttemptPlace, rest: string): string => `p-${step}-${attempt}-${rest}`;

@@ -5,7 +5,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { sessionIdProblem } from '../../client/sessions/session-id.ts';
 import { comparePage } from '../compare/compare-page.tsx';
-import { eventStream, placeFrom, sendStream } from '../feed/event-stream.ts';
+import { sendFeed } from '../feed/event-stream.ts';
 import { type OpenFeeds, withFeed } from '../feed/open-feeds.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
@@ -46,11 +46,9 @@ export function addReadingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeed
   });
   addViews(reading, ports);
   addParts(reading, ports);
-  app.get('/sessions/:id/live', async (context) => {
+  app.get('/sessions/:id/live', (context) => {
     const session = idOf(context);
-    if (session === null) return context.notFound();
-    const { feed, leave } = await feeds.enter(session);
-    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
+    return session === null ? context.notFound() : sendFeed(context, feeds, session);
   });
 }
 

@@ -3,7 +3,7 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type Access, personIn, readShareEnd, SHARED, sharePath } from '../hosting/access.ts';
-import { eventStream, placeFrom, sendStream } from '../feed/event-stream.ts';
+import { sendFeed } from '../feed/event-stream.ts';
 import { LIVE } from '../feed/live-pieces.ts';
 import { withFeed } from '../feed/open-feeds.ts';
 import type { Change } from '../feed/ring.ts';
@@ -74,11 +74,9 @@ export function addSharedRoutes(
   looking('', async (feed, context, shared) =>
     context.html(await drawSharedPage(feed, { ...shared, at: context.req.query('at') })),
   );
-  looking('/live', async (feed, context, { ends }) => {
-    const { feed: watched, leave } = await feeds.enter(feed.standing.seen.session);
-    const shown = { show: shareChange, until: ends };
-    return sendStream(context, eventStream(watched.ring, placeFrom(context), leave, shown));
-  });
+  looking('/live', (feed, context, { ends }) =>
+    sendFeed(context, feeds, feed.standing.seen.session, { show: shareChange, until: ends }),
+  );
   looking('/items', async (feed, context, { base }) => {
     const before = Number(context.req.query('before'));
     const { length } = feed.standing.items.all;

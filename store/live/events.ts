@@ -4,6 +4,7 @@
 // `done`; `supersedes` voids an earlier step; a step without such a fate is void when one begins
 // that waits for it (all but runTool).
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import type { AttemptName } from './files.ts';
 import type { eventShapes, FieldsOf, tombstoneShape } from './event-shapes.ts';
 
 export type LiveHeader = {
@@ -41,6 +42,21 @@ export type LiveLine = LiveHeader | LiveEvent | LiveFate;
 export type WatchedEvent = (LiveEvent | Tombstone) & { readonly step: number; readonly attempt: number };
 
 export type Tombstone = { readonly type: 'tombstone' } & FieldsOf<typeof tombstoneShape>;
+
+/** A tombstone with the attempt whose events it takes back. */
+export type PlacedTombstone = Tombstone & AttemptName;
+
+export function tombstoneOf(
+  { step, attempt }: AttemptName,
+  reason: Pick<Tombstone, 'why' | 'retold'>,
+  iteration: number | null = null,
+): PlacedTombstone {
+  return { type: 'tombstone', step, attempt, iteration, ...reason };
+}
+
+export function isTombstone(event: { readonly type: string }): event is PlacedTombstone {
+  return event.type === 'tombstone';
+}
 
 /**
  * The items that a follower of the channel is given: also that an attempt's events have become part

@@ -3,7 +3,7 @@
 import type { AttemptReader } from './attempt-reader.ts';
 import { type StepCursor, isAnnouncement, startStep, passEvent } from './cursor.ts';
 import { type FoundLine, type FoundLines, isEvent, isFate } from './lines.ts';
-import type { LiveHeader, LiveFate, ChannelItem, WatchedEvent } from './events.ts';
+import { type ChannelItem, type LiveFate, type LiveHeader, type Tombstone, tombstoneOf } from './events.ts';
 
 /** The files of a step, in the order of attempts. */
 export type FoundStep = {
@@ -63,7 +63,7 @@ const endingStep =
   (at, told) =>
     move({ ...at, over: true }, told);
 
-type TakenBack = Pick<Extract<WatchedEvent, { type: 'tombstone' }>, 'why' | 'retold'>;
+type TakenBack = Pick<Tombstone, 'why' | 'retold'>;
 
 function explainReplacement(step: number, header: LiveHeader | null, why: string): TakenBack {
   return header?.retells === step ? { why: 'its reply is stored, and told again', retold: true } : { why };
@@ -72,7 +72,7 @@ function explainReplacement(step: number, header: LiveHeader | null, why: string
 function takeBack(step: number, at: StepCursor, taken: TakenBack, move: Emit): void {
   const { attempt, shown, iteration } = at;
   const after = { ...at, shown: false };
-  if (shown) move(after, { type: 'tombstone', step, attempt, iteration, ...taken });
+  if (shown) move(after, tombstoneOf({ step, attempt }, taken, iteration));
   else move(after);
 }
 

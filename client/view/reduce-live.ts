@@ -1,0 +1,188 @@
+// The only fold of the live channel: events in, changes of items out. An item belongs to the attempt
+// that told it; it goes when that attempt becomes void (L16), or when its step is stored. Pure, and
+// an event costs the same however much the view holds.
+import { RecentMap } from '../../system/recent-map.ts';
+import { type ChannelItem, isTombstone, type LiveEvent, type PlacedTombstone } from '../../store/live/events.ts';
+import type { AttemptName } from '../../store/live/files.ts';
+
+type Placed<Event> = Event & AttemptName;
+
+/** An event that becomes an item, or a part of one. */
+export type ItemEvent = Placed<
+  Exclude<LiveEvent, { readonly type: 'run_start' | 'run_end' | 'tool_start' | 'tool_progress' }>
+>;
+
+export type LiveItem = {
+  /** Its number in the view. */
+  readonly id: number;
+  readonly run: number;
+  /** The event that told it; the first of a block that streams. */
+  readonly event: ItemEvent;
+  /**
+   * Names what a step appends to the transcript. It stays true when the attempt dies, and the next
+   * one tells it again. Null for everything else.
+   */
+  readonly fact: string | null;
+  /** All that a block has streamed so far. */
+  text: string;
+};
+
+export type Revoked = {
+  readonly do: 'revoke';
+  readonly tombstone: PlacedTombstone;
+  readonly items: readonly LiveItem[];
+  /** The attempt has told words, or of calls. */
+  readonly hadOutput: boolean;
+};
+
+export type Change =
+  /** `again`: it is a fact of an attempt that died. */
+  | { readonly do: 'put'; readonly item: LiveItem; readonly again: boolean }
+  /** A block has streamed `text` as well. */
+  | { readonly do: 'patch'; readonly item: LiveItem; readonly text: string }
+  /** The reply that was asked for, or the transcript, has come in their place. */
+  | { readonly do: 'drop'; readonly items: readonly LiveItem[] }
+  | Revoked;
+
+export class LiveView {
+  /** The run that events belong to. */
+  run: number;
+  /** Items by attempt, in the order in which they were told. */
+  readonly attempts: RecentMap<string, Map<string, LiveItem>>;
+  readonly withOutput = new Set<string>();
+  /** Facts of attempts that died, until another tells them, or a reply that is stored with them. */
+  readonly untold = new Map<string, LiveItem>();
+  /** Number of items so far. */
+  count = 0;
+
+  /** `kept`: the number of attempts whose items are kept. */
+  constructor(run = 0, kept = Infinity) {
+    this.run = run;
+    this.attempts = new RecentMap(kept);
+  }
+
+  get items(): readonly LiveItem[] {
+    return listItems(this.attempts.values());
+  }
+}
+
+/** A fact that two attempts have told is listed once. */
+function listItems(attempts: Iterable<ReadonlyMap<string, LiveItem>>): readonly LiveItem[] {
+  return [...new Set([...attempts].flatMap((items) => [...items.values()]))];
+}
+
+/** Changes the view by an event, and returns what has changed. */
+export function reduceLive(view: LiveView, event: ChannelItem): readonly Change[] {
+  if (isTombstone(event)) return [revoke(view, event)];
+  if (/^(?:text|thinking|tool)_/.test(event.type)) view.withOutput.add(attemptName(event));
+  switch (event.type) {
+    case 'run_start':
+      view.run = event.run;
+      return [];
+    case 'tool_start':
+    case 'tool_progress':
+      return [];
+    case 'stored':
+      // A stored step was preceded by all earlier ones.
+      return drop(view, event.step);
+    case 'run_end':
+      // The transcript has the whole run by now, whatever the channel tells again of it.
+      return drop(view, Infinity);
+    default:
+      return tell(view, event);
+  }
+}
+
+/** The name of an attempt of a step, `step.attempt`. */
+export const attemptName = ({ step, attempt }: AttemptName): string => `${step}.${attempt}`;
+
+function itemsOf({ attempts }: LiveView, place: AttemptName): Map<string, LiveItem> {
+  const name = attemptName(place);
+  const items = attempts.get(name) ?? new Map<string, LiveItem>();
+  if (!attempts.has(name)) attempts.set(name, items);
+  return items;
+}
+
+function tell(view: LiveView, event: ItemEvent): readonly Change[] {
+  const { run, untold } = view;
+  const items = itemsOf(view, event);
+  const fact = factOf(event);
+  const key = fact ?? keyOf(event, view.count);
+  const known = items.get(key);
+  const text = event.type === 'text_delta' || event.type === 'thinking_delta' ? event.text : null;
+  if (known && text !== null) {
+    known.text += text;
+    return [{ do: 'patch', item: known, text }];
+  }
+  const again = untold.get(key);
+  const item = again ?? { id: known?.id ?? (view.count += 1), run, event, fact, text: text ?? '' };
+  items.set(key, item);
+  untold.delete(key);
+  // The facts before a reply are stored with it.
+  if (event.type === 'reply') untold.clear();
+  return [...answerRequest(items, event), { do: 'put', item, again: again !== undefined }];
+}
+
+/** The request of an attempt goes when its reply begins. */
+function answerRequest(items: Map<string, LiveItem>, { type }: ItemEvent): readonly Change[] {
+  const request = items.get('request_start');
+  if (!request || !/^(?:text_delta|thinking_delta|tool_use|reply)$/.test(type)) return [];
+  items.delete('request_start');
+  return [{ do: 'drop', items: [request] }];
+}
+
+function drop({ attempts, withOutput }: LiveView, step: number): readonly Change[] {
+  const over = [...attempts].filter(([name]) => Number.parseInt(name, 10) <= step);
+  for (const [name] of over) {
+    attempts.delete(name);
+    withOutput.delete(name);
+  }
+  return [{ do: 'drop', items: listItems(over.map(([, items]) => items)) }];
+}
+
+function revoke(view: LiveView, tombstone: PlacedTombstone): Revoked {
+  const items = itemsOf(view, tombstone);
+  const revoked: LiveItem[] = [];
+  for (const [key, item] of items) {
+    if (item.fact !== null) view.untold.set(key, item);
+    // It stays true that there is a retry, and why.
+    else if (item.event.type !== 'retry' && items.delete(key)) revoked.push(item);
+  }
+  return { do: 'revoke', items: revoked, tombstone, hadOutput: view.withOutput.delete(attemptName(tombstone)) };
+}
+
+/** The key of a block goes on with it, that of a request or a retry replaces it. */
+function keyOf(event: ItemEvent, count: number): string {
+  switch (event.type) {
+    case 'text_delta':
+    case 'thinking_delta':
+      return `${event.type} ${event.iteration} ${event.index}`;
+    case 'request_start':
+    case 'retry':
+      return event.type;
+    default:
+      return `${count}`;
+  }
+}
+
+/** Names a fact in the same way whichever attempt tells it. */
+function factOf(event: ItemEvent): string | null {
+  switch (event.type) {
+    case 'user':
+      return `user ${event.id}`;
+    case 'transition':
+      return `transition ${event.iteration} ${event.reason}`;
+    case 'microcompact':
+      return `microcompact ${event.before}`;
+    case 'collapse_committed':
+      return `collapse_committed ${event.count}`;
+    case 'snip':
+    case 'steered':
+    case 'notice': {
+      const { step: _step, attempt: _attempt, ...fact } = event;
+      return JSON.stringify(fact);
+    }
+    default:
+      return null;
+  }
+}
