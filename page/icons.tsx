@@ -44,9 +44,9 @@ export type IconName = keyof typeof DRAWINGS;
 
 /** Draws an icon; what it means stands next to it as a word or as `label`. */
 export function Icon({ name, label }: { readonly name: IconName; readonly label?: string }) {
-  const said = label === undefined ? { 'aria-hidden': 'true' as const } : { role: 'img', 'aria-label': label };
+  const attributes = label === undefined ? { 'aria-hidden': 'true' as const } : { role: 'img', 'aria-label': label };
   return (
-    <svg class="icon" viewBox="0 0 16 16" {...said}>
+    <svg class="icon" viewBox="0 0 16 16" {...attributes}>
       {label === undefined ? null : <title>{label}</title>}
       {raw(DRAWINGS[name])}
     </svg>

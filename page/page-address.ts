@@ -124,8 +124,8 @@ function isServed({ name, port }: PageAddress): Promise<boolean> {
   return new Promise((resolve) => {
     const headers = { host: `${name}:${port}` };
     const at = { host: '127.0.0.1', port, path: '/sign-in', headers, agent: false, timeout: PATIENCE_MS } as const;
-    const asked = request(at, (answer) => resolve(answer.resume().statusCode === 200));
-    asked.once('timeout', () => asked.destroy(new Error('no answer')));
-    asked.once('error', () => resolve(false)).end();
+    const probe = request(at, (answer) => resolve(answer.resume().statusCode === 200));
+    probe.once('timeout', () => probe.destroy(new Error('no answer')));
+    probe.once('error', () => resolve(false)).end();
   });
 }

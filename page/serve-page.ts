@@ -56,27 +56,27 @@ type Here = {
 
 export async function servePage(
   ports: PagePorts,
-  kept: KeptAddress = temporaryAddress(),
+  stored: KeptAddress = temporaryAddress(),
   { people = [], forwarders = [], port: chosen }: Here = {},
 ): Promise<ServedPage> {
-  const { name, port: wanted } = kept.address;
+  const { name, port: wanted } = stored.address;
   let port = 0;
   const page = new OpsPage(
     ports,
-    ownAccess(kept.address, () => `${name}:${port}`, { people, forwarders }),
+    ownAccess(stored.address, () => `${name}:${port}`, { people, forwarders }),
   );
   const serveAt = (hostname: string, on: number) => start(page, { hostname, port: on });
   const servers = await (chosen === undefined ? serveLoopback(wanted, serveAt) : serveThere(chosen, serveAt, page));
   port = portOf(servers[0]);
   const [forwarder] = forwarders;
   const at = { port, ...(forwarder !== undefined && { forwarded: nameAt(forwarder, port) }) };
-  kept.keep(at);
+  stored.keep(at);
   const api = `http://127.0.0.1:${port}${API}`;
-  const entrance = (): string => entranceOf({ ...kept.address, ...at });
+  const entrance = (): string => entranceOf({ ...stored.address, ...at });
   const served = describeServed(page, servers, `http://${name}:${port}/`);
   const close = async (): Promise<void> => {
     await served.close();
-    kept.letGo();
+    stored.letGo();
   };
   return { ...served, close, entrance, api, ownToken: true };
 }

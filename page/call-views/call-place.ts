@@ -19,8 +19,8 @@ export async function readPlace(
 ): Promise<CallPlace> {
   const wanted = approval.problem === undefined ? readWanted(approval.tool, approval.input) : null;
   try {
-    const seen = await ports.describe(runOf(approval));
-    return { cwd: seen.cwd, file: wanted && (await ports.file(seen, wanted.path)) };
+    const described = await ports.describe(runOf(approval));
+    return { cwd: described.cwd, file: wanted && (await ports.file(described, wanted.path)) };
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
     return { cwd, file: null };

@@ -112,8 +112,8 @@ function fieldsText(fields: Readonly<Record<string, unknown>>): string {
         ? [[name, JSON.stringify(value)]]
         : [],
   );
-  const said = plain.filter(([name]) => !ABOUT.test(name));
-  const [first, ...rest] = said.length > 0 ? said : plain;
+  const details = plain.filter(([name]) => !ABOUT.test(name));
+  const [first, ...rest] = details.length > 0 ? details : plain;
   if (!first) return '';
   const shorten = (text: string): string => (text.length > MOST_VALUE ? `${text.slice(0, MOST_VALUE)}…` : text);
   const target = TARGETS.test(first[0]) ? undefined : rest.find(([name]) => TARGETS.test(name));

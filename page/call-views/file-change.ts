@@ -66,9 +66,9 @@ export function readWanted(tool: string, input: unknown): WantedChange | null {
   const name = tool.toLowerCase();
   if (name === 'write') return typeof content === 'string' ? { path, replacements: [], content } : null;
   if (!EDITS.has(name)) return null;
-  const given: readonly unknown[] = Array.isArray(edits) ? edits : [fields];
-  const replacements = given.flatMap((one) => readReplacement(asRecord(one)));
-  return replacements.length === given.length && given.length > 0 ? { path, replacements } : null;
+  const requested: readonly unknown[] = Array.isArray(edits) ? edits : [fields];
+  const replacements = requested.flatMap((one) => readReplacement(asRecord(one)));
+  return replacements.length === requested.length && requested.length > 0 ? { path, replacements } : null;
 }
 
 function readReplacement(fields: Readonly<Record<string, unknown>>): readonly Replacement[] {
@@ -137,17 +137,17 @@ function compareTexts(before: string, after: string, numbered: boolean): Compare
   const hunks = patch?.hunks ?? [replaceAll(before, after)];
   let room = MOST_LINES;
   const counted = { added: 0, removed: 0, left: 0 };
-  const shown: Hunk[] = [];
+  const visible: Hunk[] = [];
   for (const { oldStart, newStart, lines: raw } of hunks) {
     const lines = numberLines(raw, numbered ? [oldStart, newStart] : null);
     counted.added += lines.filter(({ mark }) => mark === '+').length;
     counted.removed += lines.filter(({ mark }) => mark === '-').length;
-    const kept = markDifferences(lines.slice(0, room));
-    counted.left += lines.length - kept.length;
-    room -= kept.length;
-    if (kept.length > 0) shown.push({ at: numbered ? [oldStart, newStart] : [0, 0], lines: kept });
+    const marked = markDifferences(lines.slice(0, room));
+    counted.left += lines.length - marked.length;
+    room -= marked.length;
+    if (marked.length > 0) visible.push({ at: numbered ? [oldStart, newStart] : [0, 0], lines: marked });
   }
-  return { hunks: shown, ...counted };
+  return { hunks: visible, ...counted };
 }
 
 type RawHunk = { readonly oldStart: number; readonly newStart: number; readonly lines: readonly string[] };

@@ -100,9 +100,9 @@ function findWords(command: string, risks: readonly RiskyText[]): readonly Risky
       [...command.matchAll(text)].map(({ index, 0: { length } }) => ({ from: index, to: index + length, says })),
     )
     .toSorted((one, other) => one.from - other.from || other.to - one.to);
-  const kept: RiskyWord[] = [];
-  for (const word of found) if (word.from >= (kept.at(-1)?.to ?? 0)) kept.push(word);
-  return kept;
+  const accepted: RiskyWord[] = [];
+  for (const word of found) if (word.from >= (accepted.at(-1)?.to ?? 0)) accepted.push(word);
+  return accepted;
 }
 
 /** The name with the words that belong to it, options between them, and the options after it. */

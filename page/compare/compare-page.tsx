@@ -25,7 +25,7 @@ export type CompareRequest = {
 export async function comparePage(
   ports: Pick<PagePorts, 'diffOf' | 'page'>,
   standings: readonly Standing[],
-  asked: CompareRequest,
+  request: CompareRequest,
 ): Promise<string> {
   const sessions = await Promise.all(
     standings.map(async (standing): Promise<ComparedSession> => {
@@ -49,7 +49,7 @@ export async function comparePage(
               <span>{`Session ${name.toUpperCase()}${name === 'c' ? ' (optional)' : ''}`}</span>
               <input
                 name={name}
-                value={asked[name] ?? ''}
+                value={request[name] ?? ''}
                 autocomplete="off"
                 spellcheck={false}
                 placeholder="s-…"
@@ -64,7 +64,7 @@ export async function comparePage(
             <option value={session}>{showUnseen(title)}</option>
           ))}
         </datalist>
-        {sessions.length < 2 ? <Choices recent={recent} asked={asked} /> : <Comparison sessions={sessions} />}
+        {sessions.length < 2 ? <Choices recent={recent} asked={request} /> : <Comparison sessions={sessions} />}
       </div>
     </Layout>,
   );
@@ -76,12 +76,12 @@ const OFFERED = 50;
 /** Offers the first session, then the second. */
 function Choices({ recent, asked }: { readonly recent: readonly SessionInfo[]; readonly asked: CompareRequest }) {
   const first = asked.a || asked.b;
-  const shown = recent.filter(({ session }) => session !== first);
+  const offered = recent.filter(({ session }) => session !== first);
   return (
     <>
       <h2>{first ? 'Choose the session to compare it with' : 'Choose the first session'}</h2>
       <ul class="card pad compare-choices">
-        {shown.map(({ session, title, startedAt }) => (
+        {offered.map(({ session, title, startedAt }) => (
           <li class="row">
             <a
               class="cut"

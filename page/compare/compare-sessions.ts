@@ -120,7 +120,7 @@ function flatOptions({
   smallModel,
 }: RunConfig) {
   const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs, compaction } = rules;
-  const given = {
+  const options = {
     model: models.map(({ name }) => name).join(', '),
     'small model': smallModel.name,
     'permission mode': mode,
@@ -137,8 +137,8 @@ function flatOptions({
     'system prompt': system === '' ? undefined : cwd === '' ? system : system.replaceAll(cwd, '…'),
     folder: cwd,
   };
-  const shown = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);
-  return Object.fromEntries(shown.map(([name, value]) => [name, String(value)])) as Readonly<Record<string, string>>;
+  const known = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(known.map(([name, value]) => [name, String(value)])) as Readonly<Record<string, string>>;
 }
 
 /** Returns the number of the first reply in which the sessions differ; null where none does. */

@@ -118,14 +118,14 @@ export async function openFleetFeed(
     let took = 0;
     while (await pause(restAfter(took), stop.signal)) {
       if (!isWatched()) continue;
-      const begun = performance.now();
+      const startedAt = performance.now();
       try {
         looked = await look();
         trouble.set('server', null);
       } catch (error) {
         trouble.set('server', reasonOf(error));
       }
-      took = performance.now() - begun;
+      took = performance.now() - startedAt;
       parts = draw();
       const changes = frameChanges(drawn, parts);
       if (changes.length === 0) continue;

@@ -95,8 +95,8 @@ export function fleetHistorian({ count, prometheus, startedSince }: HistorianPor
       const starts = bucketStarts(now(), step, most);
       const closed = Promise.all(starts.map((from) => closedIn(from, from + step)));
       const own = async (trouble?: string): Promise<Omit<FleetHistory, 'closed'>> => {
-        const begun = startedSince((step * most) / HOUR).catch(() => null);
-        const sessions = await Promise.race([begun, sleep(SUMS_WAIT_MS, null)]);
+        const started = startedSince((step * most) / HOUR).catch(() => null);
+        const sessions = await Promise.race([started, sleep(SUMS_WAIT_MS, null)]);
         const points = ring.points(now(), step, most);
         return {
           span,

@@ -30,7 +30,7 @@ export function plotsOf({ points, seen, since, spentSince, source, step }: Fleet
   const cents = column(({ cost }) => sumOf(cost) * 100);
   const recent = seen.slice(-Math.max(1, Math.round(RATE_MS / step)));
   const isKnown = recent.some(({ cost }) => cost !== null);
-  const spent = recent.reduce((sum, { cost }) => sum + sumOf(cost) * 100, 0);
+  const used = recent.reduce((sum, { cost }) => sum + sumOf(cost) * 100, 0);
   return {
     from: points[0]?.at ?? 0,
     working: column(({ working }) => working),
@@ -42,7 +42,7 @@ export function plotsOf({ points, seen, since, spentSince, source, step }: Fleet
     since,
     spentSince,
     source,
-    rate: isKnown ? spent / ((recent.length * step) / 60_000) : null,
+    rate: isKnown ? used / ((recent.length * step) / 60_000) : null,
   };
 }
 

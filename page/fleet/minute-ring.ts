@@ -132,8 +132,8 @@ export function minuteRing(): MinuteRing {
 /** Failures stay as they were where the look did not reach the run. */
 function numbersOf({ facts, last, running }: SessionInfo, before: Known | undefined): Known {
   const { attempt = 1 } = running?.doing.find(({ kind }) => kind === 'model') ?? {};
-  const spent = { cents: facts?.cents ?? null, tokens: facts?.tokens ?? 0 };
-  return { ...spent, run: last?.run ?? 0, failures: running ? attempt - 1 : (before?.failures ?? 0) };
+  const spend = { cents: facts?.cents ?? null, tokens: facts?.tokens ?? 0 };
+  return { ...spend, run: last?.run ?? 0, failures: running ? attempt - 1 : (before?.failures ?? 0) };
 }
 
 const NOTHING: Known = { cents: 0, tokens: 0, run: 0, failures: 0 };
@@ -143,8 +143,8 @@ function countSession(minute: Minute, session: SessionInfo, before: Known | unde
   if (!before) return;
   const { cents, tokens, run, failures } = numbersOf(session, before);
   const model = session.facts?.model ?? 'unknown';
-  const spent = cents === null || before.cents === null ? 0 : Math.max(0, cents - before.cents) / 100;
-  if (spent > 0) minute.cost[model] = (minute.cost[model] ?? 0) + spent;
+  const usd = cents === null || before.cents === null ? 0 : Math.max(0, cents - before.cents) / 100;
+  if (usd > 0) minute.cost[model] = (minute.cost[model] ?? 0) + usd;
   minute.tokens += Math.max(0, tokens - before.tokens);
   // Fewer than before are those of another request.
   minute.failedCalls += failures < before.failures ? failures : failures - before.failures;

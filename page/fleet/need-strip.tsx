@@ -88,7 +88,7 @@ function NeedRow({ approval, title }: Need) {
         {problem === undefined ? <What approval={approval} kind={kind} /> : showUnseen(problem)}
       </span>
       <span class="number quiet need-age">{askedAt === undefined ? '' : <Age at={askedAt} />}</span>
-      <span class="row need-do">
+      <span class="row far">
         {kind === 'edit' && problem === undefined ? (
           <form data-needs="decide" data-decides={`${path}/approve`}>
             <input type="hidden" name="call" value={call} />

@@ -51,7 +51,7 @@ export async function readPrometheusRange(
   step: number,
 ): Promise<readonly FleetPoint[]> {
   const seconds = step / 1_000;
-  const asked = Object.entries(queries(seconds)).map(async ([name, query]) => {
+  const responses = Object.entries(queries(seconds)).map(async ([name, query]) => {
     const ends = { start: endOf(starts[0] ?? 0, step), end: endOf(starts.at(-1) ?? 0, step) };
     const search = new URLSearchParams({
       query,
@@ -65,7 +65,7 @@ export async function readPrometheusRange(
     if (!response.ok) throw new Error(`Prometheus answers ${response.status}`);
     return [name, answer.parse(await response.json()).data.result] as const;
   });
-  return pointsOf(new Map(await Promise.all(asked)), starts, step);
+  return pointsOf(new Map(await Promise.all(responses)), starts, step);
 }
 
 /** A range of Prometheus looks back from its moments, so that a point's value stands at its end. */

@@ -39,8 +39,8 @@ async function readEnd(
 ): Promise<number | null> {
   try {
     const { segment } = await readSegment(store, head, { session, entry: null });
-    const ended = segment.entries.findLast((entry) => entry.kind === 'run_ended');
-    return ended?.kind === 'run_ended' ? ended.ended.at : null;
+    const runEnd = segment.entries.findLast((entry) => entry.kind === 'run_ended');
+    return runEnd?.kind === 'run_ended' ? runEnd.ended.at : null;
   } catch (error) {
     if (error instanceof StoreError) return null;
     throw error;

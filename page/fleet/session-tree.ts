@@ -24,11 +24,11 @@ export function treeRows(sessions: readonly SessionInfo[]): readonly TreeRow[] {
     const place = parent !== undefined && known.has(parent) ? parent : null;
     children.set(place, [...(children.get(place) ?? []), session]);
   }
-  const seen = new Set<string>();
+  const listed = new Set<string>();
   const rowsOf = (session: SessionInfo, depth: number): readonly TreeRow[] => {
     // Facts come from a memo that anyone may write: a circle ends here.
-    if (seen.has(session.session)) return [];
-    seen.add(session.session);
+    if (listed.has(session.session)) return [];
+    listed.add(session.session);
     const trees = (children.get(session.session) ?? []).map((child) => rowsOf(child, depth + 1));
     const below = trees.flatMap(([top]) => (top?.session.facts?.agent ? [top.session, ...top.below] : []));
     return [{ session, depth: Math.min(depth, DEEPEST), below }, ...trees.flat()];

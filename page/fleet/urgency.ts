@@ -40,10 +40,10 @@ function placeOfRow({ session, below }: TreeRow, ends: RunEnds, now: number): Pl
     own,
     below.map((one) => stateOf(one, now)),
   );
-  const ended = lastSignOf(session, ends) ?? session.startedAt;
+  const endedAt = lastSignOf(session, ends) ?? session.startedAt;
   const hasFailed = own.tone === 'fail' && own.word !== 'silent' && word === own.word;
-  const rank = RANKS.indexOf(!hasFailed ? word : now - ended > DAY_MS ? 'failed long ago' : 'failed');
-  return rank < 0 ? { rank: RANKS.length, at: ended } : { rank, at: hasFailed ? ended : session.startedAt };
+  const rank = RANKS.indexOf(!hasFailed ? word : now - endedAt > DAY_MS ? 'failed long ago' : 'failed');
+  return rank < 0 ? { rank: RANKS.length, at: endedAt } : { rank, at: hasFailed ? endedAt : session.startedAt };
 }
 
 /** When a session was last seen to go on, or ended; null where nothing says. */

@@ -59,9 +59,9 @@ export function sumCounts(counts: SessionCounts): number {
 }
 
 /** A part that fails is named by `health`; the rest of the frame is shown all the same. */
-async function orElse<T, U>(asked: Promise<T>, other: U): Promise<T | U> {
+async function orElse<T, U>(pending: Promise<T>, other: U): Promise<T | U> {
   try {
-    return await asked;
+    return await pending;
   } catch {
     return other;
   }

@@ -32,14 +32,14 @@ type Looked = Pick<OpenedServer, 'store' | 'storeId'> & {
 
 export async function lookAtHealth({ temporal: { client }, store, storeId, folder }: Looked): Promise<FrameHealth> {
   const deadline = Date.now() + impatient.total;
-  const [server, kept, workers, snapshots] = await Promise.all([
+  const [server, stored, workers, snapshots] = await Promise.all([
     timeAnswer(() => client.withDeadline(deadline, () => client.workflowService.getSystemInfo({}))),
     // In a folder that was moved away a record is absent like any other: its identity says so.
     timeAnswer(() => Promise.all([storeId(), store.read(PROBE)])),
     countWorkers(client),
     lookAtSnapshots(snapshotsFolderOf(folder.root)),
   ]);
-  return { server, store: kept, workers, snapshots };
+  return { server, store: stored, workers, snapshots };
 }
 
 async function lookAtSnapshots(gitDir: string): Promise<SnapshotsHealth> {
@@ -48,10 +48,10 @@ async function lookAtSnapshots(gitDir: string): Promise<SnapshotsHealth> {
 }
 
 async function timeAnswer(ask: () => Promise<unknown>): Promise<HealthAnswer> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   try {
     await ask();
-    return { ms: performance.now() - begun };
+    return { ms: performance.now() - startedAt };
   } catch (error) {
     return { problem: reasonOf(error) };
   }

@@ -171,10 +171,10 @@ const nameIn = (host: string): string => host.replace(/:\d{1,5}$/, '');
  * can make these names lead here.
  */
 export function isOwnHost(context: Context, { host, hosted, forwarders = [] }: Access): boolean {
-  const asked = context.req.header('host') ?? '';
-  if (hosted) return asked === host();
-  const name = nameIn(asked);
-  return name === nameIn(host()) || isLoopbackName(name) || namesOf(forwarders, host()).includes(asked);
+  const requested = context.req.header('host') ?? '';
+  if (hosted) return requested === host();
+  const name = nameIn(requested);
+  return name === nameIn(host()) || isLoopbackName(name) || namesOf(forwarders, host()).includes(requested);
 }
 
 const namesOf = (forwarders: readonly Forwarder[], host: string): readonly string[] =>
@@ -186,11 +186,11 @@ const namesOf = (forwarders: readonly Forwarder[], host: string): readonly strin
  */
 export function isOwnOrigin(context: Context, access: Access, origin: string): boolean {
   if (access.hosted) return origin === ownOrigin(access);
-  const asked = context.req.header('host') ?? '';
+  const requested = context.req.header('host') ?? '';
   const port = portIn(access.host());
-  const isForwarded = namesOf(access.forwarders ?? [], access.host()).includes(asked);
-  const mayBeRewritten = isForwarded || asked === 'localhost' || asked === `localhost:${port}`;
-  const own = [asked, ...(mayBeRewritten ? [`localhost:${port}`] : [])];
+  const isForwarded = namesOf(access.forwarders ?? [], access.host()).includes(requested);
+  const mayBeRewritten = isForwarded || requested === 'localhost' || requested === `localhost:${port}`;
+  const own = [requested, ...(mayBeRewritten ? [`localhost:${port}`] : [])];
   return own.some((name) => origin === `http://${name}` || origin === `https://${name}`);
 }
 

@@ -23,10 +23,10 @@ export function forwardersOf(env: Env): readonly Forwarder[] {
 }
 
 /** Throws SetupProblem for a text that cannot be such a name. */
-export function parseForwarder(given: string): Forwarder {
-  if (NAME.test(nameAt(given, 1))) return given;
+export function parseForwarder(text: string): Forwarder {
+  if (NAME.test(nameAt(text, 1))) return text;
   throw new SetupProblem(
-    `--page-forwarded is ${JSON.stringify(given.slice(0, 80))}: give the name alone under which the page is forwarded, in small letters, with PORT for the page's port, as in PORT-me.example`,
+    `--page-forwarded is ${JSON.stringify(text.slice(0, 80))}: give the name alone under which the page is forwarded, in small letters, with PORT for the page's port, as in PORT-me.example`,
   );
 }
 

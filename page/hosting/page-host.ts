@@ -63,12 +63,13 @@ export function readPageHost(flags: HostFlags): PageHost | null {
 
 const optionName = (key: string): string => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-function hostOf(given: string): { readonly host: string; readonly port: number } {
-  const [, host = '', digits = String(HTTPS)] = /^([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/.exec(given) ?? [];
+function hostOf(address: string): { readonly host: string; readonly port: number } {
+  const [, host = '', digits = String(HTTPS)] =
+    /^([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(\d{1,5}))?$/.exec(address) ?? [];
   const port = Number(digits);
   if (host !== '' && port >= 1 && port <= 65_535) return { host, port };
   throw new SetupProblem(
-    `--page-host is ${JSON.stringify(given.slice(0, 80))}: give the name that people open, in small letters, as in ops.example or ops.example:8443`,
+    `--page-host is ${JSON.stringify(address.slice(0, 80))}: give the name that people open, in small letters, as in ops.example or ops.example:8443`,
   );
 }
 

@@ -62,10 +62,10 @@ export async function placeOfPage(
   for (const name of ['pageKey', 'pageTokens'] as const)
     if (files[name] !== undefined)
       refuseReadable(env, files[name], name === 'pageKey' ? '--page-key' : '--page-tokens');
-  const given = Object.entries({ pageHost, pageProxy, pageListen, ...files }).filter(
+  const options = Object.entries({ pageHost, pageProxy, pageListen, ...files }).filter(
     ([, value]) => value !== undefined,
   );
-  const host = readPageHost(Object.fromEntries(given));
+  const host = readPageHost(Object.fromEntries(options));
   const { pageTokens: tokens } = files;
   const people = host === null && tokens !== undefined ? readPeople(tokens) : [];
   return present({ host, people, forwarders: [...named, ...forwardersOf(env)], port });

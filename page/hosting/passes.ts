@@ -36,14 +36,14 @@ export function codeTaker(
   { key, run }: CodeMaker,
   now = Date.now,
 ): (code: string, isOwnUser: () => boolean) => TakenCode {
-  const spent = new Map<string, number>();
+  const used = new Map<string, number>();
   return (code, isOwnUser) => {
-    for (const [old, ends] of spent) if (ends <= now()) spent.delete(old);
+    for (const [old, ends] of used) if (ends <= now()) used.delete(old);
     const printed = endOf(key, [KINDS.printed.about, run], code);
     const ends = printed ?? endOf(key, [KINDS.opened.about, run], code);
-    if (ends === null || ends <= now() || spent.has(code)) return 'stale';
+    if (ends === null || ends <= now() || used.has(code)) return 'stale';
     if (printed === null && !isOwnUser()) return 'of another user';
-    spent.set(code, ends);
+    used.set(code, ends);
     return 'good';
   };
 }
@@ -73,19 +73,19 @@ export function shareEnd({ key, name, session }: SharePlace, share: string, now 
 }
 
 function signText(key: string, about: readonly string[], ends: number): string {
-  const said = `${ends.toString(36)}.${randomBytes(16).toString('base64url')}`;
-  return `${said}.${macOf(key, about, said)}`;
+  const signed = `${ends.toString(36)}.${randomBytes(16).toString('base64url')}`;
+  return `${signed}.${macOf(key, about, signed)}`;
 }
 
 /** Returns when it ends, or null for a wrong signature. */
 function endOf(key: string, about: readonly string[], text: string): number | null {
-  const [, said = '', ends = '', mac = ''] = /^(([0-9a-z]{1,11})\.[\w-]{22})\.([\w-]{43})$/.exec(text) ?? [];
-  const wanted = macOf(key, about, said);
+  const [, signed = '', ends = '', mac = ''] = /^(([0-9a-z]{1,11})\.[\w-]{22})\.([\w-]{43})$/.exec(text) ?? [];
+  const wanted = macOf(key, about, signed);
   if (mac.length !== wanted.length || !timingSafeEqual(Buffer.from(mac), Buffer.from(wanted))) return null;
   return Number.parseInt(ends, 36);
 }
 
-const macOf = (key: string, about: readonly string[], said: string): string =>
+const macOf = (key: string, about: readonly string[], signed: string): string =>
   createHmac('sha256', key)
-    .update(JSON.stringify([...about, said]))
+    .update(JSON.stringify([...about, signed]))
     .digest('base64url');

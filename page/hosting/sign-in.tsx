@@ -32,10 +32,10 @@ export function addSignIn(app: Hono, access: Access): void {
     const { owner } = access;
     // Codes contain a point and tokens do not.
     if (owner && token.includes('.')) {
-      const taken = spendCode(context, access, token);
-      return taken === 'good'
+      const result = spendCode(context, access, token);
+      return result === 'good'
         ? letIn(context, access, owner.key)
-        : context.text(taken === 'stale' ? STALE : NOT_OURS, 401);
+        : context.text(result === 'stale' ? STALE : NOT_OURS, 401);
     }
     if (personWith(access.people, token) === null) return context.text(NOBODY, 401);
     return letIn(context, access, token);

@@ -39,9 +39,9 @@ export async function allowMany(ports: PagePorts, feed: InboxFeed, body: unknown
   });
   const { allowed, failed } = await allowAll(ports, feed, found);
   const rest = items.length - allowed;
-  const said = `Allowed ${formatCount(allowed, 'call')}.`;
-  if (rest === 0) return { said };
-  throw new ClientProblem('refused', `${said} ${rest} not: ${failed[0] ?? 'they no longer wait, or changed'}`);
+  const message = `Allowed ${formatCount(allowed, 'call')}.`;
+  if (rest === 0) return { said: message };
+  throw new ClientProblem('refused', `${message} ${rest} not: ${failed[0] ?? 'they no longer wait, or changed'}`);
 }
 
 const isDecidable = ({ approval: { problem, question } }: InboxItem): boolean =>
@@ -52,13 +52,13 @@ type Allowed = { readonly allowed: number; readonly failed: readonly string[] };
 async function allowAll(ports: PagePorts, feed: InboxFeed, items: readonly InboxItem[]): Promise<Allowed> {
   const few = createLimit(TOGETHER);
   const done: WaitingApproval[] = [];
-  const asked = items.map(({ approval }) =>
+  const requests = items.map(({ approval }) =>
     few(async () => {
       await ports.approve(approval.session, approval.call);
       done.push(approval);
     }),
   );
-  const ends = await Promise.allSettled(asked);
+  const ends = await Promise.allSettled(requests);
   feed.settle(done);
   return {
     allowed: done.length,
@@ -79,12 +79,12 @@ export async function keepRule(ports: PagePorts, feed: InboxFeed, body: unknown)
   const others = scope === 'folder' ? await sessionsIn(ports, item.session.cwd) : [];
   const lasts: Pick<RuleChanges, 'lasts'> = scope === 'run' ? {} : { lasts: 'session' };
   await ports.changeRules(own, { allow: [rule], ...lasts });
-  const given = await changeAll(
+  const changed = await changeAll(
     ports,
     others.filter((other) => other !== own),
     { allow: [rule], ...lasts },
   );
-  const sessions = [own, ...given];
+  const sessions = [own, ...changed];
   const covered = feed.items.filter(
     (one) => isDecidable(one) && sessions.includes(runOf(one.approval)) && isCovered(rule, one),
   );
@@ -106,8 +106,10 @@ export async function undoRule(ports: PagePorts, body: unknown): Promise<InboxDo
   const { rule, scope, sessions } = readForm(undone, body);
   const changed = await changeAll(ports, sessions, { drop: [rule], ...(scope !== 'run' && { lasts: 'session' }) });
   const rest = sessions.length - changed.length;
-  const said = `${rule} is asked about again; what it has allowed stays so.`;
-  return { said: rest === 0 ? said : `${said} ${formatCount(rest, 'session')} could not be reached, or run no more.` };
+  const message = `${rule} is asked about again; what it has allowed stays so.`;
+  return {
+    said: rest === 0 ? message : `${message} ${formatCount(rest, 'session')} could not be reached, or run no more.`,
+  };
 }
 
 /** Returns the sessions that took the change. */

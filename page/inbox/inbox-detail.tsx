@@ -101,7 +101,7 @@ function WhatItDoes({ item: { approval }, cwd, file }: DetailProps) {
   if (question) return <CallView tool={tool} input={input} question={question} cwd={cwd} />;
   if (problem !== undefined) return null;
   return (
-    <section class="inbox-what" aria-label="What it would do">
+    <section class="stack" aria-label="What it would do">
       <div class="choice far" role="group" aria-label="Shown as">
         <button type="button" data-pane="view" aria-pressed="true">
           View
@@ -230,7 +230,7 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
   return (
     <dialog id="always" class="always" aria-labelledby="always-title">
       <h2 id="always-title">Allow and don’t ask again</h2>
-      <div class="always-rules">
+      <div class="stack">
         {rules.map(({ rule, says, covers }, nth) => (
           <label class="card row always-rule">
             <input
@@ -242,7 +242,7 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
               data-folder={covers.folder}
             />
             <code>{showUnseen(rule)}</code>
-            <span class="quiet">{says}</span>
+            <span class="quiet far number">{says}</span>
           </label>
         ))}
         {rules.length === 0 ? <p class="quiet">No rule fits this call. You can still allow it once.</p> : null}

@@ -68,12 +68,12 @@ export async function emptyHtml(ports: Pick<PagePorts, 'counts' | 'lastDecision'
 /** The chosen call in full. The page looks at the file only where it is on this host. */
 export async function detailHtml(feed: InboxFeed, ports: PagePorts, item: InboxItem): Promise<string> {
   const { approval } = item;
-  const [said, place] = await Promise.all([readSaid(ports, approval), readPlace(ports, approval, item.session.cwd)]);
+  const [words, place] = await Promise.all([readSaid(ports, approval), readPlace(ports, approval, item.session.cwd)]);
   return htmlOf(
     <InboxDetail
       item={item}
       waiting={feed.items.length}
-      said={said}
+      said={words}
       {...place}
       rules={approval.question || approval.problem !== undefined ? [] : offerRules(item, feed.items)}
     />,

@@ -68,7 +68,7 @@ function OverlapField({ now }: { readonly now?: OverlapPolicy }) {
   );
 }
 
-const optional = z.string().transform((given) => (given.trim() === '' ? undefined : given.trim()));
+const optional = z.string().transform((text) => (text.trim() === '' ? undefined : text.trim()));
 const form = z.object({
   task: z.string(),
   cron: z.string(),
@@ -125,14 +125,14 @@ export async function editScheduleForm({ schedules }: Pick<PagePorts, 'schedules
 
 const limit = z
   .string()
-  .transform((given) => (given.trim() === '' ? null : Number(given)))
-  .refine((given) => given === null || Number.isFinite(given), 'is no number');
+  .transform((text) => (text.trim() === '' ? null : Number(text)))
+  .refine((value) => value === null || Number.isFinite(value), 'is no number');
 const changes = z.object({
   task: z.string(),
   cron: z.string(),
-  timeZone: z.string().transform((given) => given.trim() || 'UTC'),
+  timeZone: z.string().transform((text) => text.trim() || 'UTC'),
   overlap: z.enum(overlapPolicies).optional(),
-  model: z.string().transform((given) => given.trim() || null),
+  model: z.string().transform((text) => text.trim() || null),
   maxTurns: limit,
   maxBudgetUsd: limit,
 });
@@ -143,7 +143,7 @@ export async function changeSchedule(
   name: string,
   body: unknown,
 ): Promise<void> {
-  const { cron, model, maxTurns, maxBudgetUsd, ...given } = readForm(changes, body);
+  const { cron, model, maxTurns, maxBudgetUsd, ...rest } = readForm(changes, body);
   const { options: now } = await schedules.settings(name);
   // An open session is told null, whose own option an empty field leaves as it is.
   const differs = <Value,>(value: Value | null, before: Value | null = null) => (value === before ? undefined : value);
@@ -152,7 +152,7 @@ export async function changeSchedule(
     maxTurns: differs(maxTurns, now.maxTurns),
     maxBudgetUsd: differs(maxBudgetUsd, now.maxBudgetUsd),
   });
-  await schedules.update(name, { ...present(given), cron: cron.trim(), options });
+  await schedules.update(name, { ...present(rest), cron: cron.trim(), options });
 }
 
 /** Creates the schedule and returns its name. Throws ClientProblem. */

@@ -95,9 +95,9 @@ function endReader({ describe }: Pick<SchedulesPorts, 'describe'>): (found: Foun
         const known = over.get(session);
         if (known) return [[session, known] as const];
         try {
-          const seen = await describe(session);
-          const state = stateOf(seen, Date.now());
-          if (!isUnderWay(seen)) over.set(session, state);
+          const described = await describe(session);
+          const state = stateOf(described, Date.now());
+          if (!isUnderWay(described)) over.set(session, state);
           return [[session, state] as const];
         } catch (error) {
           if (error instanceof ClientProblem && error.kind === 'no_session') return [];

@@ -31,9 +31,9 @@ export async function filesPage(
   const { seen, items } = feed.standing;
   const [read, commands] = [listReadFiles(items.all), listCommands(items.all)];
   const { files, problem, uncaptured, between, capture } = await readSessionFiles(ports, feed.standing, at);
-  const shown = files.find((file) => file.path === path) ?? files[0];
-  const patch = shown?.change ? await readPatch(ports, feed.standing, shown.change, between) : null;
-  const onDisk = shown ? await describeOnDisk(seen.cwd, shown) : null;
+  const selected = files.find((file) => file.path === path) ?? files[0];
+  const patch = selected?.change ? await readPatch(ports, feed.standing, selected.change, between) : null;
+  const onDisk = selected ? await describeOnDisk(seen.cwd, selected) : null;
   const link = `/sessions/${seen.session}`;
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="files">
@@ -49,7 +49,7 @@ export async function filesPage(
               </a>
             </p>
           )}
-          <FileList files={files} shown={shown} link={`${link}/files?${at === undefined ? '' : `capture=${at}&`}`} />
+          <FileList files={files} shown={selected} link={`${link}/files?${at === undefined ? '' : `capture=${at}&`}`} />
           {read.length === 0 ? null : (
             <>
               <h2>{`Read only · ${formatNumber(read.length)}`}</h2>
@@ -82,8 +82,8 @@ export async function filesPage(
           )}
         </div>
         <div class="file-detail">
-          {shown ? (
-            <FileDetail file={shown} link={link} patch={patch} onDisk={onDisk} at={at} />
+          {selected ? (
+            <FileDetail file={selected} link={link} patch={patch} onDisk={onDisk} at={at} />
           ) : (
             <EmptyCard icon="file" title="No files changed" />
           )}
@@ -157,8 +157,8 @@ function fileWords({ change, edits, cause }: SessionFile): string {
   const last = edits.at(-1);
   const kind = change ? KINDS[change.kind] : '';
   const by = last ? [last.tool, `#${last.anchor.split('-')[1] ?? ''}`, editWords(last)] : [showUnseen(cause)];
-  const made = edits.filter(({ done }) => done === true).length;
-  const count = made > 1 ? formatCount(made, 'change') : '';
+  const applied = edits.filter(({ done }) => done === true).length;
+  const count = applied > 1 ? formatCount(applied, 'change') : '';
   return [...by, count, kind].filter((part) => part !== '').join(' · ');
 }
 

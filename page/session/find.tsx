@@ -128,12 +128,12 @@ function MatchList({ matches, more }: { readonly matches: readonly Match[]; read
 
 function MatchText({ snippet, at, length }: Pick<Match, 'snippet' | 'at' | 'length'>) {
   const end = at + length;
-  const shown = (text: string): string => showUnseen(text.replaceAll('\n', ' '));
+  const visibleText = (text: string): string => showUnseen(text.replaceAll('\n', ' '));
   return (
     <span>
-      {shown(snippet.slice(0, at))}
-      <mark>{shown(snippet.slice(at, end))}</mark>
-      {shown(snippet.slice(end))}
+      {visibleText(snippet.slice(0, at))}
+      <mark>{visibleText(snippet.slice(at, end))}</mark>
+      {visibleText(snippet.slice(end))}
     </span>
   );
 }

@@ -21,9 +21,14 @@ type State = { readonly kind: string; readonly icon: IconName; readonly words: s
  */
 function headStateOf({ seen, items, approvals, troubles }: Standing): State {
   const { begunAt, endedAt } = transcriptFacts(items);
-  const asked = (seen.approvals ?? approvals).flatMap(({ askedAt }) => askedAt ?? []);
+  const askedTimes = (seen.approvals ?? approvals).flatMap(({ askedAt }) => askedAt ?? []);
   if (seen.status === 'open' && (seen.approvals?.length ?? 0) > 0)
-    return { kind: 'wait', icon: 'waiting', words: 'needs you', since: asked.length > 0 ? Math.min(...asked) : null };
+    return {
+      kind: 'wait',
+      icon: 'waiting',
+      words: 'needs you',
+      since: askedTimes.length > 0 ? Math.min(...askedTimes) : null,
+    };
   if (troubles.some(({ kind }) => kind === 'worker'))
     return { kind: 'fail', icon: 'unplugged', words: 'no worker', since: null };
   const words = phaseText(seen);

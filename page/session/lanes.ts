@@ -29,8 +29,8 @@ export function lanesOf({ seen, iterations, steps, agents, stepsOfAgents, now }:
     barOf(one, byName.get(iterationName(one)) ?? [], now),
   );
   const own = barsWithWait(bars, seen, now).flatMap(({ segments }) => segments);
-  const shown = agents.toSorted((one, other) => one.startedAt - other.startedAt).slice(-MOST_LANES);
-  const ofAgents = shown.map((agent) => ({
+  const visible = agents.toSorted((one, other) => one.startedAt - other.startedAt).slice(-MOST_LANES);
+  const ofAgents = visible.map((agent) => ({
     name: agent.title || agent.session,
     href: `/sessions/${agent.session}`,
     segments: agentSegments(agent, stepsOfAgents.get(agent.session) ?? [], now),
@@ -125,6 +125,6 @@ function mostOf(segments: readonly BarSegment[]): BarSegment {
   for (const one of segments) times.set(one.kind, (times.get(one.kind) ?? 0) + lengthOf(one));
   const most = Math.max(...times.values());
   const [first, ...rest] = segments.filter(({ kind }) => times.get(kind) === most);
-  const shown = rest.reduce(longer, first as BarSegment);
-  return { ...shown, from: segments[0]?.from ?? shown.from, to: Math.max(...segments.map(({ to }) => to)) };
+  const longest = rest.reduce(longer, first as BarSegment);
+  return { ...longest, from: segments[0]?.from ?? longest.from, to: Math.max(...segments.map(({ to }) => to)) };
 }

@@ -142,13 +142,13 @@ export async function readLanes(feed: SessionFeed, ports: PagePorts): Promise<La
   const { seen, items, agents } = feed.standing;
   const iterations = iterationsOf(items.all);
   const since = iterations.at(-HISTORY)?.after ?? 0;
-  const shown = agents.toSorted((one, other) => one.startedAt - other.startedAt).slice(-MOST_LANES);
+  const visible = agents.toSorted((one, other) => one.startedAt - other.startedAt).slice(-MOST_LANES);
   const [steps, ...ofAgents] = await Promise.all([
     ports.steps(seen.session, since, null),
-    ...shown.map(({ session }) => ports.steps(session, 0, null)),
+    ...visible.map(({ session }) => ports.steps(session, 0, null)),
   ]);
   const stepsOfAgents = new Map<string, readonly Step[]>(
-    shown.map(({ session }, at) => [session, ofAgents[at] ?? []] as const),
+    visible.map(({ session }, at) => [session, ofAgents[at] ?? []] as const),
   );
   return lanesOf({ seen, iterations, steps, agents, stepsOfAgents, now: Date.now() });
 }

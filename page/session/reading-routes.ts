@@ -114,8 +114,8 @@ function addParts(reading: AddReading, ports: PagePorts): void {
 /** Adds /compare, which shows up to three sessions side by side. */
 export function addCompareRoute(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
   app.get('/compare', async (context) => {
-    const asked = { a: context.req.query('a'), b: context.req.query('b'), c: context.req.query('c') };
-    const ids = Object.values(asked).flatMap((id) => (id === undefined || id.trim() === '' ? [] : [id.trim()]));
+    const request = { a: context.req.query('a'), b: context.req.query('b'), c: context.req.query('c') };
+    const ids = Object.values(request).flatMap((id) => (id === undefined || id.trim() === '' ? [] : [id.trim()]));
     const wrong = ids.find((id) => sessionIdProblem(id) !== undefined);
     if (wrong !== undefined) throw new ClientProblem('refused', sessionIdProblem(wrong) ?? '');
     const entered = await Promise.allSettled(ids.map((id) => feeds.enter(id as SessionId)));
@@ -124,7 +124,7 @@ export function addCompareRoute(app: Hono, ports: PagePorts, feeds: SessionFeeds
         if (one.status === 'rejected') throw one.reason;
         return one.value.feed.standing;
       });
-      return context.html(await comparePage(ports, standings, asked));
+      return context.html(await comparePage(ports, standings, request));
     } finally {
       for (const one of entered) if (one.status === 'fulfilled') one.value.leave();
     }

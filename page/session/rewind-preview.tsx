@@ -36,24 +36,24 @@ const MOST = 20;
 export async function rewindPreview(
   { rewind }: Pick<PagePorts, 'rewind'>,
   session: SessionId,
-  asked: z.infer<typeof rewindForm>,
+  request: z.infer<typeof rewindForm>,
 ): Promise<string> {
-  const plan = await rewind(session, { ...rewindChoice(asked), dryRun: true });
+  const plan = await rewind(session, { ...rewindChoice(request), dryRun: true });
   return htmlOf(
     <form hx-post={`/sessions/${session}/rewind`} hx-target="#said" data-rewind-form>
-      <input type="hidden" name="to" value={asked.to} />
+      <input type="hidden" name="to" value={request.to} />
       <fieldset class="choice-list">
         <legend class="unseen">What to restore</legend>
         {(Object.keys(PARTS) as Part[]).map((part) => (
           <label>
-            <input type="radio" name="part" value={part} checked={part === asked.part} /> {PARTS[part]}
+            <input type="radio" name="part" value={part} checked={part === request.part} /> {PARTS[part]}
           </label>
         ))}
       </fieldset>
       <PlanList plan={plan} />
       <label>
-        <input type="checkbox" name="force" value="true" checked={asked.force === 'true'} /> Overwrite files that others
-        have changed since, or have open for writing
+        <input type="checkbox" name="force" value="true" checked={request.force === 'true'} /> Overwrite files that
+        others have changed since, or have open for writing
       </label>
       <div class="buttons">
         <button type="button" data-closes>

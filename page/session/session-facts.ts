@@ -143,11 +143,11 @@ function addOutcome(tool: ToolSums, { isError, log }: Outcome): void {
 /** An addition to the transcript costs what it adds. */
 export function transcriptFacts({ all }: Pick<Items, 'all'>): TranscriptFacts {
   const { replies, costs, prompts, run, runs, tools, tasks, begunAt, endedAt, compactions } = foldItems(sums, all);
-  const asked = prompts.get(run);
+  const prompt = prompts.get(run);
   return {
     spend: sumSpend(all),
     replies,
-    cached: asked && asked.all > 0 ? asked.cached / asked.all : null,
+    cached: prompt && prompt.all > 0 ? prompt.cached / prompt.all : null,
     tools: toolFacts(tools),
     agents: findAgentCalls(all),
     files: countTouchedFiles(all),

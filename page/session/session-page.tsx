@@ -103,13 +103,13 @@ type PartOptions = { readonly place?: number | null; readonly base?: string; rea
  */
 export async function transcriptPart(
   feed: SessionFeed,
-  shown: ItemWindow,
+  range: ItemWindow,
   { place = null, base, opening = '' }: PartOptions = {},
 ): Promise<string> {
   const { length } = feed.standing.items.all;
-  const items = await itemsPart(feed, shown, base);
+  const items = await itemsPart(feed, range, base);
   const path = base ?? `/sessions/${feed.standing.seen.session}`;
-  const atEnd = shown.to >= length;
+  const atEnd = range.to >= length;
   return htmlOf(
     <>
       <ol
@@ -122,7 +122,7 @@ export async function transcriptPart(
       </ol>
       {atEnd ? null : (
         <p class="more">
-          <a href={path}>{`${(length - shown.to).toLocaleString('en')} newer entries · go to the end`}</a>
+          <a href={path}>{`${(length - range.to).toLocaleString('en')} newer entries · go to the end`}</a>
         </p>
       )}
       <ol class="transcript" id={PLACES.opening}>

@@ -26,9 +26,9 @@ export function addShareForm(app: Hono, access: Access): void {
     const session = idOf(context);
     const person = personIn(context, access);
     if (session === null || person === null) return context.notFound();
-    const given = form.safeParse(await context.req.json().catch(() => null));
-    if (!given.success) return context.html(htmlOf(<p class="bad">{`Give 1 to ${MOST_HOURS} hours.`}</p>), 400);
-    const link = `${context.req.header('origin') ?? ''}${sharePath(access, person, session, given.data.hours)}`;
+    const parsed = form.safeParse(await context.req.json().catch(() => null));
+    if (!parsed.success) return context.html(htmlOf(<p class="bad">{`Give 1 to ${MOST_HOURS} hours.`}</p>), 400);
+    const link = `${context.req.header('origin') ?? ''}${sharePath(access, person, session, parsed.data.hours)}`;
     return context.html(
       htmlOf(
         <p class="row">

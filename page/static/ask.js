@@ -40,9 +40,9 @@ export function ask({ title, text = '', label, keep = 'Cancel', field, isBad = f
 }
 
 function paragraph(text) {
-  const made = document.createElement('p');
-  made.textContent = text;
-  return made;
+  const line = document.createElement('p');
+  line.textContent = text;
+  return line;
 }
 
 function addField(form, name) {

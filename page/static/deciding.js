@@ -126,11 +126,11 @@ const held = [];
 function place() {
   const known = document.getElementById('held');
   if (known) return known;
-  const made = document.createElement('div');
-  made.id = 'held';
-  made.setAttribute('role', 'status');
-  document.getElementById('said').before(made);
-  return made;
+  const notice = document.createElement('div');
+  notice.id = 'held';
+  notice.setAttribute('role', 'status');
+  document.getElementById('said').before(notice);
+  return notice;
 }
 
 /** Shows what was decided, and resolves with whether it is to be sent now: it was not taken back. */

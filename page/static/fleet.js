@@ -21,13 +21,13 @@ const total = () =>
 
 function show() {
   const { length } = chosen();
-  const shown = boxes().length;
-  if (length < shown || length === 0) byFilter = false;
-  all.checked = length > 0 && length === shown;
-  all.indeterminate = length > 0 && length < shown;
+  const visible = boxes().length;
+  if (length < visible || length === 0) byFilter = false;
+  all.checked = length > 0 && length === visible;
+  all.indeterminate = length > 0 && length < visible;
   bulk.hidden = length === 0;
   picked.textContent = byFilter ? `All ${total().toLocaleString('en')} matching` : `${length} selected`;
-  matching.hidden = byFilter || length < shown || total() <= length;
+  matching.hidden = byFilter || length < visible || total() <= length;
   matching.textContent = `Select all ${total().toLocaleString('en')} matching`;
   document.querySelector('[data-compare]').hidden = length < 2 || length > 3 || byFilter;
 }
@@ -59,8 +59,8 @@ document.querySelector('[data-unpick]')?.addEventListener('click', () => {
   show();
 });
 document.querySelector('[data-compare]')?.addEventListener('click', () => {
-  const asked = chosen().map((id, at) => [['a', 'b', 'c'][at], id]);
-  location.assign(`/compare?${new URLSearchParams(asked).toString()}`);
+  const request = chosen().map((id, at) => [['a', 'b', 'c'][at], id]);
+  location.assign(`/compare?${new URLSearchParams(request).toString()}`);
 });
 
 const QUESTIONS = {

@@ -47,9 +47,9 @@ async function look() {
 async function countViews() {
   const links = [...document.querySelectorAll('#views a')];
   if (links.length === 0 || document.hidden) return;
-  const asked = new URLSearchParams(links.map((link) => ['at', link.getAttribute('href')]));
+  const request = new URLSearchParams(links.map((link) => ['at', link.getAttribute('href')]));
   try {
-    const answer = await fetch(`/views?${asked.toString()}`, { headers: { Accept: 'application/json' } });
+    const answer = await fetch(`/views?${request.toString()}`, { headers: { Accept: 'application/json' } });
     if (!answer.ok) return;
     const counts = await answer.json();
     for (const [at, { href }] of links.entries())
@@ -60,8 +60,8 @@ async function countViews() {
   }
 }
 
-const kept = sessionStorage.getItem(KEPT);
-if (kept) show(JSON.parse(kept));
+const stored = sessionStorage.getItem(KEPT);
+if (stored) show(JSON.parse(stored));
 
 let next = 0;
 async function again() {
@@ -113,8 +113,8 @@ document.addEventListener('submit', (event) => {
   const { target } = event;
   if (target.dataset.go === undefined) return;
   event.preventDefault();
-  const asked = new URLSearchParams([...new FormData(target)].filter(([, value]) => value !== '')).toString();
-  location.assign(asked === '' ? target.dataset.go : `${target.dataset.go}?${asked}`);
+  const query = new URLSearchParams([...new FormData(target)].filter(([, value]) => value !== '')).toString();
+  location.assign(query === '' ? target.dataset.go : `${target.dataset.go}?${query}`);
 });
 
 // Dialogs: one that names where it comes from is filled when it is opened.
@@ -195,11 +195,11 @@ async function copyCommand(form) {
     maxBudgetUsd: 'max-budget-usd',
     maxTurns: 'max-turns',
   };
-  const given = Object.entries(flags).flatMap(([name, flag]) =>
+  const options = Object.entries(flags).flatMap(([name, flag]) =>
     fields[name] ? [`--${flag} ${word(fields[name].trim())}`] : [],
   );
   const tags = fields.tags.split(/[\s,]+/).flatMap((tag) => (tag === '' ? [] : [`--tag ${word(tag)}`]));
-  const command = ['perdure run', ...given, ...tags, word(fields.task)].join(' ');
+  const command = ['perdure run', ...options, ...tags, word(fields.task)].join(' ');
   const place = document.getElementById('task-said');
   try {
     await navigator.clipboard.writeText(command);

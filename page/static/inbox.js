@@ -136,8 +136,8 @@ async function showEmpty() {
   if (answer?.ok) show(await answer.text());
   // What had the focus has left the list.
   if (document.activeElement === document.body) document.getElementById('inbox-title')?.focus({ preventScroll: true });
-  const shown = detail()?.dataset.item;
-  if (shown) selected = shown;
+  const current = detail()?.dataset.item;
+  if (current) selected = current;
   mark();
 }
 
@@ -398,10 +398,10 @@ function inDialog(event, dialog) {
 /** Other input is always drawn; another number of calls that are alike only where nothing is written. */
 function isOutdated({ item, hash, alike }) {
   if (deciding.has(item) || document.getElementById('always')?.open) return false;
-  const shown = detail()?.dataset;
+  const current = detail()?.dataset;
   const fields = [...(detail()?.querySelectorAll('textarea, input:not([type=radio])') ?? [])];
   const isWritten = fields.some((field) => field.value !== field.defaultValue || field === document.activeElement);
-  return hash !== shown?.hash || (alike !== shown?.alike && !isWritten);
+  return hash !== current?.hash || (alike !== current?.alike && !isWritten);
 }
 
 /** What others decided leaves the list; what was changed meanwhile is drawn anew unless it is being edited. */
@@ -414,10 +414,10 @@ document.addEventListener('perdure:changed', () => {
     return;
   }
   const [first] = rows();
-  const gone = detail()?.dataset.item;
-  if (gone && gone === selected && !deciding.has(gone)) say('Decided elsewhere, or expired.', 'quiet');
+  const current = detail()?.dataset.item;
+  if (current && current === selected && !deciding.has(current)) say('Decided elsewhere, or expired.', 'quiet');
   if (first) void choose(first, { focus: false });
-  else if (gone || selected) void showEmpty();
+  else if (current || selected) void showEmpty();
 });
 
 mark();
