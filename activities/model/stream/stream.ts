@@ -7,7 +7,7 @@ import { GarbledStream, UnusableReply, type Accumulator, type BlockState } from 
 import { StalledStream } from '../classify.ts';
 import type { ModelRequest, ModelPort } from '../../deps.ts';
 import { betasOf } from '../betas.ts';
-import { listenForWakes } from '../../../system/wakes.ts';
+import { listenForWakes } from '../../../system/async.ts';
 import { encodeRequest } from './encode-request.ts';
 
 /** Wraps the official SDK with its own retries off: Temporal alone retries (L14). */
