@@ -1,7 +1,7 @@
 // Refuses a permission rule that must have meant another tool, before anything starts.
 import { WEB_SEARCH } from '../store/transcript/server-tools.ts';
 import { builtinNames } from '../tools/builtin/builtin-names.ts';
-import { mistakenRule } from '../tools/rules/mistaken-rule.ts';
+import { mistakenRule } from '../tools/rules/match-rules.ts';
 import type { PerdureConfig } from '../worker/config/config.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';
 import { UsageError } from './errors.ts';

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { findProfile } from './models/profiles.ts';
 import { countPromptTokens, listPromptBlocks } from './prompt-blocks.ts';
-import type { ReadBody } from './read-body.ts';
+import type { ReadBody } from './read-request.ts';
 import { type ApiError, buildApiError, buildInvalidRequest } from './api-error.ts';
 import type { ParsedRequest } from './script.ts';
 import type { Bindings } from './thinking/bindings.ts';

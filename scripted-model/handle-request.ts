@@ -3,10 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { admitRequest, readBetas, type AdmissionRules, type AdmittedRequest } from './admit.ts';
-import { readBody } from './read-body.ts';
+import { readBody } from './read-request.ts';
 import { buildApiError, buildErrorData, buildErrorHeaders, buildInvalidRequest, type ApiError } from './api-error.ts';
-import { deliverReply } from './answer/delivery.ts';
-import { answerByFault } from './answer/fault-answer.ts';
+import { deliverReply, answerByFault } from './answer/delivery.ts';
 import { buildAnswer, type ThinkingDisplay } from './answer/message-for.ts';
 import { describeModel, listModels, type ServedLimits } from './models/models-api.ts';
 import { pauseFor, playActions, type Action } from './answer/playback.ts';

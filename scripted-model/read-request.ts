@@ -1,6 +1,7 @@
 // Reads requests for scripts: the last user message, and what it says. Works on validated requests.
 import type { ContentBlockParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ParsedRequest } from './script.ts';
+import type { IncomingMessage } from 'node:http';
 
 export type ToolResult = { readonly id: string; readonly text: string; readonly isError: boolean };
 
@@ -46,4 +47,28 @@ function joinResultText(block: ToolResultBlockParam): string {
   if (block.content === undefined) return '';
   if (typeof block.content === 'string') return block.content;
   return block.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
+
+// Reads a request's body into memory, up to the API's limit. A larger body is read to its end and
+// dropped: a client that is still sending would see a reset instead of the answer.
+const MOST_BYTES = 32 * 1_024 * 1_024;
+
+export type ReadBody = { readonly kind: 'body'; readonly bytes: Buffer } | { readonly kind: 'too_large' };
+
+/** Reads the body. `left`: the client went away before its body was whole. */
+export function readBody(request: IncomingMessage): Promise<ReadBody | { readonly kind: 'left' }> {
+  return new Promise((resolve) => {
+    let chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= MOST_BYTES) chunks.push(chunk);
+      else chunks = [];
+    });
+    request.on('end', () =>
+      resolve(size > MOST_BYTES ? { kind: 'too_large' } : { kind: 'body', bytes: Buffer.concat(chunks) }),
+    );
+    request.on('close', () => resolve({ kind: 'left' }));
+    request.on('error', () => resolve({ kind: 'left' }));
+  });
 }

@@ -11,8 +11,8 @@ export function bundlePath(): string {
 }
 
 /**
- * Folders of modules that hold no state and know nothing of Temporal: all workflows of a worker share
- * one instance of each, which costs a session less memory and less time to replay.
+ * Folders of modules that hold no state and know nothing of Temporal: all workflows of a worker
+ * share one instance of each, which costs a session less memory and less time to replay.
  */
 export const SHARED_MODULES = ['contract', 'machine'];
 

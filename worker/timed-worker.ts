@@ -1,6 +1,6 @@
-// A Temporal worker that watches from outside their thread how long workflows compute. The SDK's own
-// watch begins and joins a thread of the system for each of the dozens of calls into a workflow that
-// a replay takes: on a busy machine a replay waited for these longer than it computed.
+// A Temporal worker that watches from outside their thread how long workflows compute. The SDK's
+// own watch begins and joins a thread of the system for each of the dozens of calls into a workflow
+// that a replay takes: on a busy machine a replay waited for these longer than it computed.
 import type { Worker as Thread } from 'node:worker_threads';
 import { Worker, type CompiledWorkerOptions, type Logger } from '@temporalio/worker';
 import type { Workflow, WorkflowCreator } from '@temporalio/worker/lib/workflow/interface.js';

@@ -7,9 +7,8 @@ import type { CallPlan } from './call-port.ts';
 import { createSieve } from '../../tools/rules/match-rules.ts';
 import type { ToolNames } from '../../store/configuration.ts';
 import { nameToSend, namesToSend } from '../../store/transcript/tool-names.ts';
-import { isOfServer } from '../../tools/find-tools.ts';
+import { isOfServer, rankTools } from '../../tools/find-tools.ts';
 import { isListed } from '../../tools/listed.ts';
-import { rankTools } from '../../tools/rank-tools.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 

@@ -19,7 +19,7 @@ import { findLeftOut } from '../../store/transcript/prepared-boundary.ts';
 import { ownName } from '../../store/transcript/tool-names.ts';
 import { chooseIds } from '../../store/transcript/call-ids.ts';
 import { finalText } from '../../store/view/final-text.ts';
-import { fitOutcomes } from '../../store/view/fit-outcomes.ts';
+import { fitOutcomes } from '../../store/view/append.ts';
 import type { NextSegment } from '../../store/view/next-segment.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { clip } from '../../system/text.ts';

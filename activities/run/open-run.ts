@@ -25,8 +25,7 @@ import { createRunNews } from './run-news.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { buildRules } from './rules.ts';
 import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
-import { isAboutSome } from '../../tools/rules/match-rules.ts';
-import { findIdleRules, mistakenRule } from '../../tools/rules/mistaken-rule.ts';
+import { isAboutSome, findIdleRules, mistakenRule } from '../../tools/rules/match-rules.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 const MAX_EMPTY_REPLIES = 3;

@@ -7,14 +7,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLimit } from '../../system/async.ts';
 import { fileLive } from '../../store/live/file-live.ts';
-import { openWholeServer, type OpenedServer } from '../../client/runtime/open-server.ts';
+import { type OpenedServer, openWholeServer } from '../../client/runtime/open-server.ts';
 import { installRuntime } from '../../worker/install-runtime.ts';
 import { LONG_SESSION, startLongSession } from '../long-session.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { cpuMs, residentBytes, spawnPage } from './page-process.ts';
 import { enterPage, type Visitor } from './visitor.ts';
-import { startWaiting } from './waiting-sessions.ts';
 import { median, renderTable } from '../table.ts';
+import { reply, startScriptedModel, toolUse } from '../../scripted-model/index.ts';
+import { createClient } from '../../client/client.ts';
+import { startWorker } from '../../worker/start-worker.ts';
 
 export type PageRow = { readonly what: string; readonly aim: string; readonly found: string };
 
@@ -177,3 +179,47 @@ export function renderPage(rows: readonly PageRow[]): string {
 }
 
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
+
+// Sessions whose calls wait for a person, with a worker of their own: the other sessions of the
+// bench have none.
+const QUEUE = 'bench-decisions';
+
+type WaitingSessions = { readonly calls: readonly WaitingApproval[]; close(): Promise<void> };
+
+/** Resolves when all of them wait. */
+async function startWaiting(
+  opened: OpenedServer,
+  env: NodeJS.ProcessEnv,
+  { cwd, count }: { readonly cwd: string; readonly count: number },
+): Promise<WaitingSessions> {
+  const toolCall = reply([toolUse('write', { path: 'asked.txt', content: 'one' })]);
+  const model = await startScriptedModel({
+    script: ({ messages }) => (JSON.stringify(messages).includes('tool_result') ? reply('Done.') : toolCall),
+  });
+  const { storePlace, liveDir, root: dataDir } = opened.folder;
+  const own = { ...env, ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model.url };
+  const worker = await startWorker({
+    ...opened.target,
+    storePlace,
+    liveDir,
+    dataDir,
+    env: own,
+    taskQueue: QUEUE,
+    log: () => undefined,
+  });
+  const sealed = opened.target.keys !== undefined;
+  const client = createClient({ temporal: opened.temporal.client, env, taskQueue: QUEUE, profile: 'machine', sealed });
+  for (let n = 0; n < count; n += 1) await client.start(`Ask first, ${n}`, { cwd, permissionMode: 'default' });
+  let calls: readonly WaitingApproval[] = [];
+  while (calls.length < count) {
+    await sleep(100);
+    calls = await client.approvals();
+  }
+  return {
+    calls,
+    close: async () => {
+      await worker.stop();
+      await model.close();
+    },
+  };
+}

@@ -1,13 +1,14 @@
 // Opens the network of this process: one dispatcher, which knows the proxies and the trusted
 // certificates. It is made once, where a worker opens, and every part that sends requests takes its
 // `fetch`.
-import type { Dispatcher as UndiciDispatcher } from 'undici';
-import { VIA_HEADER, type Network } from '../../system/network.ts';
-import { listTrustedCertificates } from './certificates.ts';
+import type { Dispatcher as UndiciDispatcher, Dispatcher } from 'undici';
+import { type Network, VIA_HEADER } from '../../system/network.ts';
+import { extraCertificatesProblem, listTrustedCertificates } from './certificates.ts';
 import { PartedBody } from '../../system/parted-body.ts';
-import { sendBy, type Dispatching, type Undici } from './send-parts.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import { type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
+import { hostOf, isThisMachine, type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
+import type { Readable } from 'node:stream';
+import { SetupProblem } from '../../system/setup-problem.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -172,4 +173,85 @@ function describeFailure(proxy: Proxy | null, error: unknown): string {
     return `${where} wants a name and password, or others: http://NAME:PASSWORD@${proxy.label}`;
   if (status !== undefined) return `${where} answered ${status} when it was asked for a connection`;
   return late ? `${where} cannot be reached: no connection within 10 s` : `${why}, through ${where}`;
+}
+
+// Sends bodies in parts to the connection as they are, past fetch, which copies a body several
+// times and holds it for as long as the request may be aborted.
+type Undici = typeof import('undici');
+type Dispatching = { readonly undici: Undici; readonly dispatcher: Dispatcher };
+
+/** Fetch sees this in place of the body. */
+const STAND_IN = new Uint8Array(1);
+
+/** Returns options of fetch: what sends the request, and the body that fetch is to see. */
+function sendBy(dispatching: Dispatching, body: unknown): { dispatcher: Dispatcher; body?: Uint8Array } {
+  // Bun's fetch asks no dispatcher: it reads the body as the stream that it is.
+  const isAsked = process.versions['bun'] === undefined;
+  if (!(body instanceof PartedBody) || !isAsked) return { dispatcher: dispatching.dispatcher };
+  return { dispatcher: dispatchParts(dispatching, body), body: STAND_IN };
+}
+
+function dispatchParts({ undici, dispatcher }: Dispatching, body: PartedBody): Dispatcher {
+  class Parts extends undici.Dispatcher {
+    override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      // A redirect may have made it a request without a body.
+      if (!options.body) return dispatcher.dispatch(options, handler);
+      const entries = Object.entries(options.headers as Record<string, string>);
+      const others = entries.filter(([name]) => name.toLowerCase() !== 'content-length');
+      const headers = { ...Object.fromEntries(others), 'content-length': `${body.byteLength}` };
+      // The types of undici leave out that it takes an iterable.
+      return dispatcher.dispatch({ ...options, headers, body: body.pieces() as unknown as Readable }, handler);
+    }
+  }
+  return new Parts();
+}
+
+// Describes the network for people: which proxy an address is asked through, and what is wrong with
+// the settings.
+type NetworkFinding = { readonly name: string; readonly fine: boolean; readonly found: string };
+
+/** A destination: what is reached, and where. */
+export type Destination = { readonly what: string; readonly address: string };
+
+/** Returns no findings without a proxy or certificates of one's own. */
+export function describeNetwork(env: Env, destinations: readonly Destination[]): readonly NetworkFinding[] {
+  try {
+    const routes = destinations.flatMap(({ what, address }) => {
+      const route = URL.canParse(address) ? describeRoute(env, address) : undefined;
+      return route === undefined ? [] : [`${what} at ${route}`];
+    });
+    const extra = extraCertificatesProblem(env);
+    listTrustedCertificates(env);
+    return [
+      ...[...routes, ...describeWebFetch(env)].map((found) => ({ name: 'proxy', fine: true, found })),
+      ...(extra === undefined ? [] : [{ name: 'certificates', fine: false, found: extra }]),
+    ];
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    return [{ name: 'network', fine: false, found: error.message }];
+  }
+}
+
+/** Describes the ways of web_fetch, which may be asked for any address. */
+function describeWebFetch(env: Env): readonly string[] {
+  const { proxies, proxyFor } = readProxyRules(env);
+  if (proxies.length === 0) return [];
+  const ways = ['https', 'http'].map((scheme) => {
+    const proxy = proxyFor(new URL(`${scheme}://any.example`));
+    return `${scheme} ${proxy === null ? 'directly' : `through the proxy ${proxy.label} (${proxy.by})`}`;
+  });
+  return [`pages that web_fetch fetches: ${ways.join(', ')}`];
+}
+
+/**
+ * Returns a line for people: which proxy an address is asked through, or that it is reached
+ * directly though proxies are set. Undefined without any proxy.
+ */
+export function describeRoute(env: Env, address: string): string | undefined {
+  const { proxies, proxyFor } = readProxyRules(env);
+  if (proxies.length === 0) return undefined;
+  const url = new URL(address);
+  const proxy = proxyFor(url);
+  if (proxy) return `${url.host} through the proxy ${proxy.label} (${proxy.by})`;
+  return `${url.host} directly, ${isThisMachine(hostOf(url)) ? 'for it is this machine' : 'as NO_PROXY says, or for want of a proxy for it'}`;
 }

@@ -1,5 +1,5 @@
-// Tells that this machine slept, as system/wakes.ts does for the server: a stream may have died meanwhile, and a browser does not
-// always hear of it.
+// Tells that this machine slept, as listenForWakes in system/async.ts does for the server: a stream may have
+// died meanwhile, and a browser does not always hear of it.
 
 /** Milliseconds between two looks at the clocks, and those that must be missing; a busy tab looks late, too. */
 const LOOK_MS = 2_000;

@@ -1,9 +1,10 @@
 // Turns a reply into the actions on the wire: pauses and holds, cuts and chunks that count bytes.
-import { truncateMessage, toJson, type ScriptedMessage } from './message.ts';
-import { writeText, type Action } from './playback.ts';
-import type { Reply } from '../script.ts';
-import { listEvents, type Piece } from './sse.ts';
-import { endEarly } from './fault-answer.ts';
+import { type ScriptedMessage, toJson, truncateMessage } from './message.ts';
+import { type Action, writeText } from './playback.ts';
+import type { Fault, Reply } from '../script.ts';
+import { formatEvent, listEvents, type Piece } from './sse.ts';
+import { type ApiError, buildApiError, buildErrorData, buildInvalidRequest } from '../api-error.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 type Delivery =
   | { readonly kind: 'body'; readonly actions: readonly Action[] }
@@ -98,4 +99,63 @@ function splitChunks(bytes: Buffer, size: number | undefined): readonly Action[]
 
 function refuseTooFar(what: string, have: number, unit: string): Delivery {
   return { kind: 'broken', why: `scripted model: ${what}, but the reply has ${have} ${unit}${have === 1 ? '' : 's'}` };
+}
+
+/** An answer other than the message. `silence`: not even headers. */
+type FaultAnswer =
+  { readonly kind: 'error'; readonly error: ApiError } | { readonly kind: 'hang_up' } | { readonly kind: 'silence' };
+
+const BROKEN_JSON =
+  'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_del\n\n';
+
+/**
+ * The effect of each fault: it answers something else instead of the message, or ends its stream
+ * early. Returns the answer of a fault that replaces the message, whatever the reply's content;
+ * undefined for a fault that needs the message.
+ */
+export function answerByFault(fault: Fault | undefined): FaultAnswer | undefined {
+  if (fault === undefined) return undefined;
+  if ('status' in fault) return { kind: 'error', error: buildStatusError(fault) };
+  if ('too_long' in fault) {
+    return { kind: 'error', error: buildInvalidRequest('prompt is too long: 213047 tokens > 200000 maximum') };
+  }
+  if ('media_too_large' in fault) {
+    const path = 'messages.0.content.1.image.source.base64';
+    const error = buildInvalidRequest(`${path}: image exceeds 5 MB maximum: 9427836 bytes > 5242880 bytes`);
+    return { kind: 'error', error };
+  }
+  if ('hangUp' in fault) return { kind: 'hang_up' };
+  if ('silence' in fault) return { kind: 'silence' };
+  return undefined;
+}
+
+function buildStatusError(fault: Extract<Fault, { status: number }>): ApiError {
+  return {
+    ...buildApiError(fault.status, fault.message),
+    ...(fault.errorCode === undefined ? {} : { details: { error_code: fault.errorCode } }),
+    ...present({ retryAfter: fault.retryAfter, shouldRetry: fault.xShouldRetry }),
+  };
+}
+
+/**
+ * Returns the number of a stream's events that are sent under this fault, and the actions after
+ * them.
+ */
+function endEarly(fault: Fault | undefined, total: number): { sent: number; ending: readonly Action[] } {
+  if (fault === undefined) return { sent: total, ending: [] };
+  if ('cutAfterEvent' in fault) return { sent: fault.cutAfterEvent, ending: [{ do: 'cut' }] };
+  if ('silenceAfterEvent' in fault) return { sent: fault.silenceAfterEvent, ending: [{ do: 'silence' }] };
+  if ('pingsAfterEvent' in fault) {
+    return { sent: fault.pingsAfterEvent, ending: [{ do: 'pings', everyMs: fault.pingMs ?? 1_000 }] };
+  }
+  if ('garbageAfterEvent' in fault) {
+    return { sent: fault.garbageAfterEvent, ending: [writeText(fault.garbage ?? BROKEN_JSON)] };
+  }
+  if ('withoutMessageStop' in fault) return { sent: total - 1, ending: [] };
+  if ('errorEvent' in fault) {
+    const message = fault.message ?? (fault.errorEvent === 'overloaded_error' ? 'Overloaded' : 'Internal server error');
+    const error = formatEvent('error', buildErrorData(fault.errorEvent, message));
+    return { sent: fault.afterEvent ?? 1, ending: [writeText(error)] };
+  }
+  return { sent: total, ending: [] };
 }

@@ -1,7 +1,6 @@
 // Builds the message that answers a request: a summary, the reply of the model that was asked, or
 // that of another it was handed over to.
 import type { AdmittedRequest } from '../admit.ts';
-import { buildSummary } from '../compaction/summary.ts';
 import { findProfile } from '../models/profiles.ts';
 import type { CacheUse } from '../prompt-cache.ts';
 import type { DeclinedReply, ParsedRequest, Reply } from '../script.ts';
@@ -9,13 +8,19 @@ import type { Bindings } from '../thinking/bindings.ts';
 import { BETAS } from '../validate/betas.ts';
 import { isSummaryRequest } from '../validate/compaction.ts';
 import {
-  buildMessage,
-  computeUsage,
   buildBlocks,
+  buildMessage,
   buildWholeBlock,
+  computeUsage,
+  type MessageBlock,
+  newId,
   type ScriptedMessage,
   type Showing,
 } from './message.ts';
+import type { Json } from '../validate/shape.ts';
+import { listNetToolChanges } from '../validate/tool-changes.ts';
+import { makeCompactionBlock } from '../compaction/blocks.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /** The thinking shown to a request that does not say; absent: the model's own default. */
 export type ThinkingDisplay = 'summarized' | 'omitted';
@@ -104,4 +109,49 @@ function chooseShowing({ admitted, display }: AnswerStage, request: ParsedReques
   const own =
     thinking?.type === 'between_tools' ? 'summarized' : (display ?? findProfile(model)?.display ?? 'summarized');
   return { display: wanted ?? own, counted: admitted.betas.includes(BETAS.tokenCount) };
+}
+
+// Answers a request for a summary: the script's text as a signed block, alone, or nothing when the
+// script says how it failed.
+function buildSummary(
+  { request, betas, transformations }: AdmittedRequest,
+  reply: Reply,
+  cache: CacheUse,
+  bindings: Bindings,
+): ScriptedMessage {
+  const summary = (reply.content ?? []).flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+  const stopReason = chooseStopReason(reply, summary);
+  const changes = betas.includes(BETAS.inlineTools) ? listNetToolChanges(request as unknown as Json) : undefined;
+  const whole = makeCompactionBlock(summary, bindings.compacted(request), changes);
+  const written: MessageBlock = { start: {}, delta: null, streamed: summary, whole: {} };
+  const { service_tier: tier, output_tokens_details: _details, ...cost } = computeUsage([written], cache);
+  const iteration = { type: 'compaction', ...cost, ...reply.usage };
+  return {
+    head: {
+      id: newId('msg'),
+      type: 'message',
+      role: 'assistant',
+      model: request.model,
+    },
+    blocks: stopReason === 'compaction' ? [buildWholeBlock(whole)] : [],
+    stopReason,
+    ...present({ stopDetails: reply.stop_details, transformations }),
+    usage: reply.usage === null ? null : { ...NO_USAGE, service_tier: tier, iterations: [iteration] },
+  };
+}
+
+/** The usage of the reply itself, which a summary does not have. */
+const NO_USAGE = {
+  input_tokens: 0,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 0,
+  cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
+  output_tokens: 0,
+};
+
+/** Returns the stop reason. Only a text that ends well makes a summary. */
+function chooseStopReason(reply: Reply, summary: string): string | null {
+  if (reply.stop_reason !== undefined) return reply.stop_reason;
+  if ((reply.content ?? []).some(({ type }) => type === 'tool_use')) return 'tool_use';
+  return summary.trim() === '' ? 'end_turn' : 'compaction';
 }

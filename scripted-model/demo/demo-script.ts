@@ -3,10 +3,20 @@
 // that it works on any folder and its words are true.
 import type { ParsedRequest, Reply, ReplyBlock } from '../script.ts';
 import { fault, reply, text, toolUse } from '../script-words.ts';
-import { type DoneCall, readRounds } from './rounds.ts';
 import { DEMO_TASK } from './demo-task.ts';
-import { buildFurtherGlobs, buildSourceGlob, chooseFolders, LANGUAGES } from './folders.ts';
-import { EVERYTHING_ELSE, makeTable, surveyCalls, type Table, toFirstLine } from './table.ts';
+import {
+  EVERYTHING_ELSE,
+  makeTable,
+  surveyCalls,
+  type Table,
+  toFirstLine,
+  type DoneCall,
+  readRounds,
+  buildFurtherGlobs,
+  buildSourceGlob,
+  chooseFolders,
+  LANGUAGES,
+} from './table.ts';
 
 export { DEMO_TASK, isDemoTask } from './demo-task.ts';
 

@@ -1,8 +1,10 @@
 // The table of lines per folder, from the real answers of the tools. Parts that could not be
 // counted are named, not guessed.
-import type { DoneCall } from './rounds.ts';
-import { chooseFolders, isNotOurs } from './folders.ts';
 import { present } from '../../workflows/contract/present.ts';
+import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
+import { listToolResults, toBlocks } from '../read-request.ts';
+import type { ParsedRequest } from '../script.ts';
+import { isDemoTask } from './demo-task.ts';
 
 export const EVERYTHING_ELSE = 'everything else';
 
@@ -134,4 +136,120 @@ function splitOutput(
 
 function parseCount(digits: string | undefined): number {
   return digits === undefined ? 0 : Number(digits.replaceAll(',', ''));
+}
+
+// Reads from the request alone how far the demo task has come: the server keeps nothing of a demo.
+export type DoneCall = {
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly output: string;
+  readonly isError: boolean;
+};
+
+/**
+ * Returns the calls of each reply since the task, with their results; null when the user's last
+ * words are not the task.
+ */
+export function readRounds(request: ParsedRequest): readonly (readonly DoneCall[])[] | null {
+  const start = request.messages.findLastIndex((message) => listPrompts(message).length > 0);
+  const task = request.messages[start];
+  if (task === undefined || !listPrompts(task).some(isDemoTask)) return null;
+  const since = request.messages.slice(start + 1);
+  return since.flatMap((message, index) =>
+    message.role === 'assistant' ? [readCalls(message, since[index + 1])] : [],
+  );
+}
+
+/** Returns a user's words in a message. A text wholly inside a tag was put there by the program. */
+function listPrompts(message: MessageParam): readonly string[] {
+  if (message.role !== 'user') return [];
+  const texts = toBlocks(message.content).flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  return texts.filter((text) => !/^\s*<([a-z][\w-]*)>[^]*<\/\1>\s*$/i.test(text));
+}
+
+function readCalls(reply: MessageParam, next: MessageParam | undefined): readonly DoneCall[] {
+  const results = new Map(
+    listToolResults(next === undefined ? [] : toBlocks(next.content)).map((one) => [one.id, one]),
+  );
+  return toBlocks(reply.content).flatMap((block) => {
+    if (block.type !== 'tool_use') return [];
+    const result = results.get(block.id);
+    const input = block.input as DoneCall['input'];
+    return [{ name: block.name, input, output: result?.text ?? '', isError: result?.isError ?? true }];
+  });
+}
+
+/**
+ * File name endings of source code, one glob call each, so that a large project shows more of
+ * itself.
+ */
+export const LANGUAGES: readonly (readonly string[])[] = [
+  'ts tsx mts cts js jsx mjs cjs vue svelte',
+  'py rb php pl lua r jl ex exs erl hs ml clj sh bash sql',
+  'go rs java kt kts scala swift cs fs dart zig c h cc cpp hpp m mm',
+].map((endings) => endings.split(' '));
+
+/**
+ * Chooses the folders of a project that get a row of their own, from the source files that were
+ * found.
+ */
+export function buildSourceGlob(endings: readonly string[]): string {
+  return `**/*.{${endings.join(',')}}`;
+}
+
+/** Other people's code and build output, at the top of a project. */
+const NOT_OURS =
+  /^(?:node_modules|bower_components|vendor|dist|build|out|target|coverage|venv|__pycache__|\.[^/]+)(?:\/|$)/;
+
+function isNotOurs(path: string): boolean {
+  return NOT_OURS.test(path);
+}
+
+const MOST_ROWS = 24;
+
+type Folders = {
+  readonly names: readonly string[];
+  /** Folders that are left out of every count. */
+  readonly notOurs: readonly string[];
+  /** With the files directly in the project, `names` hold every path of its own. */
+  readonly covers: boolean;
+};
+
+export function chooseFolders(found: readonly string[]): Folders {
+  const paths = found.map((path) => path.replace(/^\.\//, ''));
+  const own = paths.filter((path) => !isNotOurs(path));
+  const top = countByFolder(own, 1);
+  const inner = top.size === 1 ? countByFolder(own, 2) : top;
+  const byFolder = inner.size >= 2 ? inner : top;
+  const largest = [...byFolder].sort(([, a], [, b]) => b - a).slice(0, MOST_ROWS);
+  const covered = largest.reduce((sum, [, size]) => sum + size, 0);
+  const atRoot = own.filter((path) => !path.includes('/')).length;
+  return {
+    names: largest.map(([name]) => name).sort(),
+    notOurs: [...countByFolder(paths.filter(isNotOurs), 1).keys()].sort(),
+    covers: covered + atRoot === own.length,
+  };
+}
+
+/**
+ * Returns globs for the part that a cut listing did not reach: one folder has taken most of it, so
+ * these leave out names that begin as that one does. Empty when no folder stands out or its name
+ * cannot stand in a glob.
+ */
+export function buildFurtherGlobs(found: readonly string[]): readonly string[] {
+  const [first] = [...countByFolder(found, 1)].sort(([, a], [, b]) => b - a);
+  const initial = first?.[0].charAt(0) ?? '';
+  return /\w/.test(initial) ? LANGUAGES.map((endings) => `[!${initial}]*/${buildSourceGlob(endings)}`) : [];
+}
+
+/** Counts the paths under each folder `depth` levels down. */
+function countByFolder(paths: readonly string[], depth: number): ReadonlyMap<string, number> {
+  const found = new Map<string, number>();
+  for (const path of paths) {
+    const segments = path.split('/');
+    if (segments.length <= depth) continue;
+    const folder = segments.slice(0, depth).join('/');
+    found.set(folder, (found.get(folder) ?? 0) + 1);
+  }
+  return found;
 }

@@ -5,7 +5,6 @@ import { compactionBlockProblem, compactionRequestProblem } from './compaction.t
 import { findProfile } from '../models/profiles.ts';
 import { sizesProblem } from './images.ts';
 import { messagesProblem } from './messages.ts';
-import { modelRuleProblem } from './model-rules.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
   extraKeyProblem,
@@ -17,10 +16,10 @@ import {
   stringProblem,
 } from './shape.ts';
 import { textProblem } from './text.ts';
-import { thinkingProblem } from './thinking.ts';
 import { toolChangesProblem } from './tool-changes.ts';
 import { toolsProblem } from './tools.ts';
-import type { ModelProfile } from '../models/model-profile.ts';
+import type { ModelProfile, ProfileEffort, ThinkingType } from '../models/model-profile.ts';
+import { EFFORTS } from '../models/table.ts';
 
 const KEYS =
   'max_tokens messages model cache_control container diagnostics inference_geo metadata output_config service_tier speed ' +
@@ -237,4 +236,144 @@ function fallbackBlocksProblem({ messages }: Json, betas: readonly string[]): st
       ? undefined
       : `messages.${index}.content.${stray}: \`${type}\` blocks cannot precede a \`fallback\` block`;
   });
+}
+
+// Checks what one model refuses and another takes: kinds of thinking, effort, forced tools,
+// sampling, fallbacks. Nothing is refused here for a model that the documents do not name.
+const SAMPLING = ['temperature', 'top_p', 'top_k'];
+
+function modelRuleProblem(request: Json, profile: ModelProfile | undefined): string | undefined {
+  if (profile === undefined) return undefined;
+  const { thinking, output_config: config, tool_choice: choice } = request;
+  const type = isObject(thinking) ? (thinking['type'] as ThinkingType) : undefined;
+  const effort = isObject(config) ? (config['effort'] as ProfileEffort | null | undefined) : undefined;
+  return (
+    (type === undefined ? undefined : typeProblem(type, profile)) ??
+    levelProblem(effort ?? undefined, 'output_config.effort', profile) ??
+    offProblem(type, effort ?? undefined, profile) ??
+    toolChoiceProblem(choice, profile) ??
+    samplingProblem(request, profile) ??
+    messageEffortProblem(request, type, effort ?? undefined, profile)
+  );
+}
+
+function typeProblem(type: ThinkingType, profile: ModelProfile): string | undefined {
+  if (profile.thinking.includes(type)) return undefined;
+  if (type === 'adaptive') return 'adaptive thinking is not supported on this model';
+  const instead = profile.thinking.includes('between_tools')
+    ? 'Use "thinking.type.between_tools" to turn thinking off before tool calls.'
+    : 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
+  return `"thinking.type.${type}" is not supported for this model.${type === 'between_tools' ? '' : ` ${type === 'enabled' ? ADAPT : instead}`}`;
+}
+
+const ADAPT = 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
+
+function levelProblem(effort: ProfileEffort | undefined, path: string, { efforts }: ModelProfile): string | undefined {
+  if (effort === undefined || efforts.includes(effort)) return undefined;
+  if (efforts.length === 0) return 'This model does not support the effort parameter.';
+  return `${path}: '${effort}' is not supported for this model. Supported levels: ${efforts.join(', ')}`;
+}
+
+function offProblem(
+  type: ThinkingType | undefined,
+  effort: ProfileEffort | undefined,
+  profile: ModelProfile,
+): string | undefined {
+  if (type !== 'disabled' && type !== 'between_tools') return undefined;
+  if (effort === undefined || EFFORTS.indexOf(effort) <= EFFORTS.indexOf(profile.offUpTo)) return undefined;
+  return `output_config.effort: '${effort}' is not supported with "thinking.type.${type}" for this model`;
+}
+
+function toolChoiceProblem(choice: unknown, { forcedTools }: ModelProfile): string | undefined {
+  const forces = isObject(choice) && ['any', 'tool'].includes(String(choice['type']));
+  return forces && !forcedTools ? 'tool_choice: type "tool" and "any" are not supported for this model.' : undefined;
+}
+
+function samplingProblem(request: Json, { sampling }: ModelProfile): string | undefined {
+  const sent = SAMPLING.find((key) => request[key] !== undefined && request[key] !== null);
+  return sent === undefined || sampling ? undefined : `${sent}: not supported for this model`;
+}
+
+/** Checks the effort of messages. With thinking between tools only, the level may not change. */
+function messageEffortProblem(
+  { messages }: Json,
+  type: ThinkingType | undefined,
+  effort: ProfileEffort = 'high',
+  profile: ModelProfile,
+): string | undefined {
+  if (!Array.isArray(messages)) return undefined;
+  return firstProblem(messages as unknown[], (message, index) => {
+    const config = isObject(message) ? message['output_config'] : undefined;
+    const level = isObject(config) ? (config['effort'] as ProfileEffort | null | undefined) : undefined;
+    if (level === undefined || level === null || !EFFORTS.includes(level)) return undefined;
+    const path = `messages.${index}.output_config.effort`;
+    const other = type === 'between_tools' && level !== effort;
+    return other ? `${path}: cannot change with "thinking.type.between_tools"` : levelProblem(level, path, profile);
+  });
+}
+
+// The API's refusals of thinking: a kind the model does not have, a field that the kind does not
+// have or that needs its beta, a budget that is too small or leaves no room for an answer.
+const TYPES = ['disabled', 'enabled', 'adaptive', 'between_tools'];
+
+// These patterns are for models that the documents do not name; the checks above know the others.
+/** From 4.7 on a model decides by itself how much to think; up to 4.5 no model does. */
+const ONLY_ADAPTIVE = /^claude-(?:(?:fable|mythos)-|[a-z]+-(?:4-[7-9]|[5-9]|\d\d)(?!\d))/;
+const NEVER_ADAPTIVE = /^claude-(?:\d|[a-z]+-4(?:-[015]|-\d{8})?(?!-?\d))/;
+
+function thinkingProblem(request: Json, betas: readonly string[]): string | undefined {
+  const { thinking } = request;
+  if (thinking === undefined) return undefined;
+  if (!isObject(thinking)) return 'thinking: Input should be a valid dictionary';
+  const type = String(thinking['type']);
+  if (!TYPES.includes(type)) {
+    const expected = TYPES.map((each) => `'${each}'`).join(', ');
+    return `thinking: Input tag found using 'type' does not match any of the expected tags: ${expected}`;
+  }
+  const extra = fieldProblem(thinking, type, betas) ?? displayProblem(thinking['display'], type, betas);
+  if (extra !== undefined) return extra;
+  const model = String(request['model']);
+  if (type === 'adaptive' && NEVER_ADAPTIVE.test(model)) return 'adaptive thinking is not supported on this model';
+  return type === 'enabled'
+    ? thinkingBudgetProblem(thinking['budget_tokens'], request['max_tokens'], model)
+    : undefined;
+}
+
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  adaptive: ['type', 'display'],
+  enabled: ['type', 'display', 'budget_tokens'],
+};
+
+function fieldProblem(thinking: Json, type: string, betas: readonly string[]): string | undefined {
+  const path = `thinking.${type}`;
+  const fields = FIELDS[type] ?? ['type'];
+  const bound = type in FIELDS && betas.includes(BETAS.bindingControls) ? ['block_binding'] : [];
+  const extra = extraKeyProblem(thinking, new Set([...fields, ...bound]), path);
+  const binding = thinking['block_binding'];
+  if (extra !== undefined || binding === undefined || binding === null) return extra;
+  if (!isObject(binding)) return `${path}.block_binding: Input should be a valid dictionary`;
+  const behavior = binding['prefix_mismatch_behavior'];
+  const unknown = extraKeyProblem(binding, new Set(['prefix_mismatch_behavior']), `${path}.block_binding`);
+  if (unknown !== undefined || [undefined, null, 'error', 'drop_block'].includes(behavior as string)) return unknown;
+  return `${path}.block_binding.prefix_mismatch_behavior: Input should be 'error' or 'drop_block'`;
+}
+
+function displayProblem(display: unknown, type: string, betas: readonly string[]): string | undefined {
+  const values = ['summarized', 'omitted', ...(betas.includes(BETAS.displayUpdates) ? ['updates'] : [])];
+  if (display === undefined || display === null || values.includes(display as string)) return undefined;
+  const quoted = values.map((value) => `'${value}'`);
+  return `thinking.${type}.display: Input should be ${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`;
+}
+
+function thinkingBudgetProblem(budget: unknown, cap: unknown, model: string): string | undefined {
+  if (ONLY_ADAPTIVE.test(model)) {
+    return '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
+  }
+  if (budget === undefined) return 'thinking.enabled.budget_tokens: Field required';
+  if (!Number.isInteger(budget)) return 'thinking.enabled.budget_tokens: Input should be a valid integer';
+  if (Number(budget) < 1_024) return 'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024';
+  if (typeof cap === 'number' && cap <= Number(budget)) {
+    return '`max_tokens` must be greater than `thinking.budget_tokens`';
+  }
+  return undefined;
 }

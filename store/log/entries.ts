@@ -238,7 +238,9 @@ export function isRepeated({ message: { content } }: ReplyEntry, index: number):
 export const rewoundIn = (entry: Entry | undefined): RewindRecord | undefined =>
   entry?.kind === 'steered' ? entry.steered.rewound : undefined;
 
-/** Returns the head from which a rewind has left entries behind; undefined for all other entries. */
+/**
+ * Returns the head from which a rewind has left entries behind; undefined for all other entries.
+ */
 export function headLeftBy(entry: Entry): Hash | undefined {
   const rewound = rewoundIn(entry);
   return rewound?.to === undefined ? undefined : rewound.from;

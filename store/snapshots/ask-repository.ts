@@ -14,7 +14,9 @@ const SETTINGS = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.untr
 
 /** What git reads for an answer. Where one is a pipe, git would wait for whoever writes to it. */
 const READ = ['index', 'config', 'commondir', 'HEAD'];
-/** Git that has failed is asked again after ten times as long as it took, and ten times that next. */
+/**
+ * Git that has failed is asked again after ten times as long as it took, and ten times that next.
+ */
 const LATER = 10;
 const LATEST_MS = 60_000;
 

@@ -407,7 +407,9 @@ export class FolderCapture {
     return await runWithInput(gitArguments(this.#git, this.#place, args), input, shadowEnvironment());
   }
 
-  /** Tells whether the last commit is still there. A pack that took it over is asked for it once. */
+  /**
+   * Tells whether the last commit is still there. A pack that took it over is asked for it once.
+   */
   async #hasLast(): Promise<boolean> {
     if (this.#last === null) return true;
     const { commit } = this.#last;

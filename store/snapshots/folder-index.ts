@@ -43,7 +43,9 @@ export type IndexedFolder = {
   permissions: number;
   /** What is unusual in it, as the note on permissions has it; null when it is to be made anew. */
   odd: readonly string[] | null;
-  /** Names in it that are not captured although no rule ignores them; a folder's ends with a slash. */
+  /**
+   * Names in it that are not captured although no rule ignores them; a folder's ends with a slash.
+   */
   readonly omitted: Map<string, OmittedWhy>;
   /** Its `.gitignore`, as it was read. */
   ignore: { readonly text: string; readonly ignoresCase: boolean; readonly rules: readonly IgnoreRule[] } | null;
@@ -65,7 +67,9 @@ export type FolderLook = {
   readonly added: readonly FoundFile[];
 };
 
-/** The rules by which a look ignores files, but for those of `.gitignore` files that it captured. */
+/**
+ * The rules by which a look ignores files, but for those of `.gitignore` files that it captured.
+ */
 export type RulesInForce = {
   readonly above: readonly IgnoreRules[];
   /** By the paths of repositories below the folder, the rules that lie in none of their files. */
@@ -490,7 +494,9 @@ function invalidate(folder: IndexedFolder): void {
 }
 
 export const PERMISSIONS = 0o777;
-/** Those of a folder: also whether only owners remove names in it, and whether its group is kept. */
+/**
+ * Those of a folder: also whether only owners remove names in it, and whether its group is kept.
+ */
 const FOLDER_PERMISSIONS = 0o3777;
 
 export function modeOf(stats: Pick<Stats, 'isSymbolicLink' | 'mode'>): string {

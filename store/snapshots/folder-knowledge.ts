@@ -9,7 +9,9 @@ import type { FilesEntry } from './files-entry.ts';
 /** The hash of each folder's snapshot. */
 export type SnapshotsAt = ReadonlyMap<string, string>;
 
-/** A folder, the snapshot that lies there, and the first of its snapshots that this entry tells of. */
+/**
+ * A folder, the snapshot that lies there, and the first of its snapshots that this entry tells of.
+ */
 type FolderKnowledge = { readonly root: string; readonly id: string; readonly first: string };
 
 /** Returns what an entry tells of folders. */

@@ -32,7 +32,9 @@ export function foldersOf(path: RawPath): readonly RawPath[] {
   return found;
 }
 
-/** Tells whether a path, of a folder with a slash or without, is one of these folders or below it. */
+/**
+ * Tells whether a path, of a folder with a slash or without, is one of these folders or below it.
+ */
 export const isAtOrBelow = (path: RawPath, folders: readonly RawPath[]): boolean =>
   folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 

@@ -7,8 +7,9 @@ import { syncData } from './git-objects.ts';
 import { readText } from './saved-files.ts';
 
 /**
- * A lock is held while a commit is written. One that was seen for so long was left by a process that
- * was killed; a process that was only slow finds that it was taken, and begins again. Milliseconds.
+ * A lock is held while a commit is written. One that was seen for so long was left by a process
+ * that was killed; a process that was only slow finds that it was taken, and begins again.
+ * Milliseconds.
  */
 const LEFT_MS = 3_000;
 const POLL_MS = 10;

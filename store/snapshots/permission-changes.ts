@@ -2,7 +2,10 @@
 import { isFolder, type RawPath, type SnapshotChange } from './listing.ts';
 import { barePath, ITSELF, permissionsAt, type PermissionsNote } from './snapshot-notes.ts';
 
-/** The paths of a snapshot with their modes as git has them, or `folder`; a folder's ends with a slash. */
+/**
+ * The paths of a snapshot with their modes as git has them, or `folder`; a folder's ends with a
+ * slash.
+ */
 export type PathModes = ReadonlyMap<RawPath, string>;
 
 /** A snapshot's note on permissions, and what it has, which costs more to be asked for. */

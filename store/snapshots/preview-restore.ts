@@ -146,8 +146,8 @@ function describeUnheld(path: RawPath, leftOut: readonly Omitted[] = []): string
 }
 
 /**
- * `unheld` are files that no snapshot holds where another one is to be; `inTheWay` is one, or a link,
- * where there is to be a folder, or the other way round.
+ * `unheld` are files that no snapshot holds where another one is to be; `inTheWay` is one, or a
+ * link, where there is to be a folder, or the other way round.
  */
 type Obstacles = { readonly unheld: readonly RawPath[]; readonly inTheWay?: RawPath };
 

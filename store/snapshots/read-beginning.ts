@@ -1,5 +1,5 @@
-// Reads files of a workspace that git reads, too: bounded, and never through a link. Paths are bytes,
-// kept as latin1.
+// Reads files of a workspace that git reads, too: bounded, and never through a link. Paths are
+// bytes, kept as latin1.
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { bytesOf, type RawPath } from './listing.ts';
 

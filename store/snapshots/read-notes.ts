@@ -25,8 +25,8 @@ export async function readNotes(reading: ShadowReading, snapshot: string): Promi
 
 /**
  * Returns a judge of `paths`, none of which the snapshot has: why one may have been there when it
- * was taken, null where nothing was. `of listed`: where more was left out than is listed, only what is
- * listed counts.
+ * was taken, null where nothing was. `of listed`: where more was left out than is listed, only what
+ * is listed counts.
  */
 export async function createAbsenceJudge(
   reading: ShadowReading,

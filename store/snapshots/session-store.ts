@@ -16,7 +16,10 @@ export function noteStore({ own }: Pick<ShadowPlace, 'own'>, store: string): voi
   writeFileSync(path, store, { mode: 0o600 });
 }
 
-/** Returns the id of the store of a session's folder; null without a note, as versions before wrote none. */
+/**
+ * Returns the id of the store of a session's folder; null without a note, as versions before wrote
+ * none.
+ */
 export function readStoreNote(folder: string): string | null {
   try {
     return readFileSync(join(folder, STORE_NOTE), 'utf8');

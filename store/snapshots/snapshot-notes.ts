@@ -35,8 +35,8 @@ const FOLDER = 'folder';
 const UMASKS = [0o022, 0o002, 0o077, 0o027, 0o007];
 
 /**
- * Returns the umask under which most files seem to have been made, whatever that of this process is:
- * a note is short with it. `counts` are numbers of files by their permissions.
+ * Returns the umask under which most files seem to have been made, whatever that of this process
+ * is: a note is short with it. `counts` are numbers of files by their permissions.
  */
 export function guessUmask(counts: ReadonlyMap<number, number>): number {
   const countOf = (umask: number): number => counts.get(usualPermissions('100644', umask)) ?? 0;
@@ -86,7 +86,9 @@ export function parsePermissions(note: string): PermissionsNote {
   };
 }
 
-/** Returns what a path had; `mode` is that of git, or `folder`. Undefined where nothing is known. */
+/**
+ * Returns what a path had; `mode` is that of git, or `folder`. Undefined where nothing is known.
+ */
 export function permissionsAt(
   { umask, odd, isOfOldKind }: PermissionsNote,
   path: RawPath,

@@ -1,5 +1,5 @@
-// Which tools of MCP servers a session has found or called, in the order in which it last did: their
-// definitions are sent where those of others are left out for their number (L74).
+// Which tools of MCP servers a session has found or called, in the order in which it last did:
+// their definitions are sent where those of others are left out for their number (L74).
 import type { Entry } from '../log/entries.ts';
 import { type Entries, type Fold, foldEntries } from '../view/fold.ts';
 

@@ -201,7 +201,9 @@ export function toolsIn(entries: Entries, telling: Telling): readonly Tool[] {
   return [...collectKnown(log, current).tools.values()];
 }
 
-/** Names the tools that the model has been told of in the current epoch, also those that are gone. */
+/**
+ * Names the tools that the model has been told of in the current epoch, also those that are gone.
+ */
 export function toldTools(entries: Entries): ReadonlySet<string> {
   const log = foldEntries(preambleFold, entries);
   return new Set(log.current === null ? [] : collectKnown(log, log.current).tools.keys());

@@ -25,7 +25,9 @@ export type View = {
    * it once.
    */
   readonly entries: readonly Entry[];
-  /** Is the same for views that grew from one another: what is known of their entries goes by it. */
+  /**
+   * Is the same for views that grew from one another: what is known of their entries goes by it.
+   */
   readonly lineage: object;
   at(position: number): Entry | undefined;
   /** Returns a copy of the entries from `position` on. */

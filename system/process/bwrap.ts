@@ -119,7 +119,9 @@ function namedIn(complaint: string): ReadonlySet<string> {
   );
 }
 
-/** Runs a program with arguments that are built anew, a few times, while its sandbox is not built. */
+/**
+ * Runs a program with arguments that are built anew, a few times, while its sandbox is not built.
+ */
 export async function runBuilt<T>(
   build: () => readonly string[],
   run: (argv: readonly string[]) => Promise<T>,

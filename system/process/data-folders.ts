@@ -90,7 +90,9 @@ function targetOf(link: string): string {
   }
 }
 
-/** Returns the data folder that a real path lies in, or null; one that holds `workspace` is none. */
+/**
+ * Returns the data folder that a real path lies in, or null; one that holds `workspace` is none.
+ */
 export function findDataFolder(path: string, workspace: string): string | null {
   return foldersUp(path).find((folder) => isDataFolder(folder) && !isInside(folder, workspace)) ?? null;
 }

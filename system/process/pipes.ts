@@ -1,11 +1,11 @@
 // Makes true pipes for a child's input and output, on a system without pipe(2) in Node.
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, rmdirSync, rmSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { codeOf, describeExit } from '../text.ts';
-import { makeNamedPipes, type MakePipes, PipeStock, removePipes } from './pipe-stock.ts';
-import { spawnCommand, type PipeEnd } from './spawner.ts';
+import { type PipeEnd, spawnCommand } from './spawner.ts';
 import type { Programs } from './programs.ts';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 
 /** `own` is the file descriptor of our end, which the caller closes. */
 type Pipe = PipeEnd & { readonly own: number };
@@ -50,9 +50,8 @@ export async function openPipes<const Names extends readonly PipeName[]>(
   names: Names,
 ): Promise<Pipes<Names>> {
   const { folder, programs } = place;
-  const makeThem = (paths: readonly string[]): Promise<void> => makePipes(paths, programs);
-  if (place.ahead !== true) return openAt(await makeNamedPipes(folder, names, makeThem), names);
-  const stock = stockOf(folder, makeThem);
+  if (place.ahead !== true) return openAt(await makeNamedPipes(folder, names, programs), names);
+  const stock = stockOf(folder, programs);
   try {
     return openAt(await stock.take(names.length), names);
   } catch (error) {
@@ -66,9 +65,9 @@ export async function openPipes<const Names extends readonly PipeName[]>(
 /** By their folder. */
 const stocks = new Map<string, PipeStock>();
 
-function stockOf(folder: string, makeThem: MakePipes): PipeStock {
+function stockOf(folder: string, programs: Programs): PipeStock {
   if (stocks.size === 0) process.once('exit', () => stocks.forEach((stock) => stock.clear()));
-  const stock = stocks.get(folder) ?? new PipeStock(folder, makeThem);
+  const stock = stocks.get(folder) ?? new PipeStock(folder, programs);
   stocks.set(folder, stock);
   return stock;
 }
@@ -115,4 +114,94 @@ function pipeAt(path: string, own: number): Pipe {
   if (isOurs) return { path, inode: found.ino, own };
   closeSync(own);
   throw new Error('a pipe of a command was replaced by something else while it was being opened');
+}
+
+// Folders of named pipes, which one program makes, and pipes that are made ahead, many at a time: a
+// program for those of the next command alone takes as long as a short command. Ahead only where no
+// command reaches: elsewhere one could open them first.
+const BATCH = 48;
+const PREFIX = 'pipe-';
+/** What a killed process has left is removed when it is as old. */
+const OLD_MS = 24 * 3_600_000;
+
+class PipeStock {
+  readonly #folder: string;
+  readonly #programs: Programs;
+  readonly #paths: string[] = [];
+  #making: Promise<void> | null = null;
+
+  constructor(folder: string, programs: Programs) {
+    this.#folder = folder;
+    this.#programs = programs;
+  }
+
+  /** Returns the paths of pipes that nobody has opened. Rejects when none can be made. */
+  async take(count: number): Promise<readonly string[]> {
+    while (this.#paths.length < count) await this.#make();
+    return this.#paths.splice(0, count);
+  }
+
+  /** Removes what is there: it is no longer needed, or one of it was gone. */
+  clear(): void {
+    const places = new Set(this.#paths.splice(0).map((path) => dirname(path)));
+    for (const place of places) rmSync(place, { recursive: true, force: true });
+  }
+
+  #make(): Promise<void> {
+    this.#making ??= this.#makeBatch().finally(() => (this.#making = null));
+    return this.#making;
+  }
+
+  async #makeBatch(): Promise<void> {
+    await removeOld(this.#folder);
+    const names = Array.from({ length: BATCH }, (_, at) => String(at));
+    this.#paths.push(...(await makeNamedPipes(this.#folder, names, this.#programs)));
+  }
+}
+
+/** Makes pipes in a folder of their own below `folder`, and returns their paths. */
+async function makeNamedPipes(
+  folder: string,
+  names: readonly string[],
+  programs: Programs,
+): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const place = await mkdtemp(join(folder, PREFIX));
+  const paths = names.map((name) => join(place, name));
+  try {
+    await makePipes(paths, programs);
+    return paths;
+  } catch (error) {
+    await rm(place, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** Removes the names of pipes that are open, and their folder with the last of them. */
+function removePipes(paths: readonly string[]): void {
+  for (const path of paths) ignoring(['ENOENT'], () => unlinkSync(path));
+  for (const place of new Set(paths.map((path) => dirname(path))))
+    ignoring(['ENOENT', 'ENOTEMPTY', 'EEXIST'], () => rmdirSync(place));
+}
+
+function ignoring(codes: readonly string[], act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!codes.includes(codeOf(error) ?? '')) throw error;
+  }
+}
+
+function none(error: unknown): readonly string[] {
+  if (codeOf(error) === 'ENOENT') return [];
+  throw error;
+}
+
+async function removeOld(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(none)) {
+    if (!name.startsWith(PREFIX)) continue;
+    const path = join(folder, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > OLD_MS) await rm(path, { recursive: true, force: true });
+  }
 }

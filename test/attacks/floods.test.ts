@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/stream/accumulate.ts';
-import { limitFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/limit-fetch.ts';
+import { limitFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
 import { classifyFailure } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream/stream.ts';
 import { parseStructuredOutput } from '../../store/view/structured-output.ts';

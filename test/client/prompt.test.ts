@@ -1,6 +1,6 @@
 // Prompts with images and documents: what is taken, and what is refused before anything is sent.
 import { expect, test } from 'vitest';
-import { readImageSize } from '../../store/transcript/image-size.ts';
+import { readImageSize } from '../../store/transcript/media.ts';
 import { parsePrompt, type Prompt, type PromptBlock } from '../../client/sessions/prompt.ts';
 import { jpegOf, pdfOf, pngOf, webpOf } from '../support/images.ts';
 

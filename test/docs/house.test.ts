@@ -30,7 +30,6 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   [
     'log',
     'store/log/',
-    'store/transcript/image-size.ts',
     'store/transcript/media.ts',
     'store/transcript/preview.ts',
     'store/snapshots/ask-repository.ts',
@@ -59,7 +58,6 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'store/snapshots/ignore-rules.ts',
     'store/snapshots/listing.ts',
     'store/snapshots/read-beginning.ts',
-    'store/snapshots/repository-case.ts',
     'store/snapshots/repository-rules.ts',
     'store/snapshots/require-own-settings.ts',
     'store/snapshots/restore/',

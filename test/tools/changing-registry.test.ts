@@ -1,6 +1,6 @@
 // A list of tools that changes while sessions run (L44).
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createChangingRegistry, type ToolProvider } from '../../tools/changing-registry.ts';
+import { createChangingRegistry, type ToolProvider } from '../../tools/registry.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { simpleTool } from './support.ts';
 

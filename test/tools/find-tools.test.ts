@@ -1,8 +1,7 @@
 // The tool that finds tools of MCP servers: what it finds by which words, and what it says.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { addFindTools, describeDeferred } from '../../tools/find-tools.ts';
-import { rankTools } from '../../tools/rank-tools.ts';
+import { addFindTools, describeDeferred, rankTools } from '../../tools/find-tools.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { acceptInput } from '../../system/schema/input-schema.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';

@@ -3,27 +3,31 @@
 import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { throttle } from '../../system/async.ts';
-import { callIdOf, childEnvironment } from '../../system/process/environment.ts';
+import {
+  callIdOf,
+  childEnvironment,
+  type GitSettings,
+  withGitSettings,
+  TOOLCHAIN_NAMES,
+} from '../../system/process/environment.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
-import { realOf } from '../../system/process/places.ts';
+import { isInReach, type Reach, realOf } from '../../system/process/places.ts';
 import { listKeyAgentSockets, SSH_SOCKET } from './shell/key-agents.ts';
 import { describeMissingVariables, describeSandboxCauses } from './shell/sandbox-cause.ts';
-import { TOOLCHAIN_NAMES } from '../../system/process/toolchain-names.ts';
-import { spawnTree, type ProcessTree } from '../../system/process/spawn-tree.ts';
+import { type ProcessTree, spawnTree } from '../../system/process/spawn-tree.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { SPAWNER_GONE } from '../../system/process/spawner.ts';
 import {
   defineTool,
-  ToolFailure,
   type JudgeContext,
   type Risk,
   type Tool,
   type ToolContext,
+  ToolFailure,
   type ToolOutput,
 } from '../tool.ts';
-import { describeResult } from './shell/output.ts';
+import { describeResult, createBoundedOutput } from './shell/output.ts';
 import { createTerminalText, renderTerminal } from './files/terminal-text.ts';
-import { createBoundedOutput } from './shell/bounded-output.ts';
 import { describeStarted } from './shell/background-words.ts';
 import { describeGoneFolder } from './files/confine.ts';
 import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
@@ -32,9 +36,11 @@ import { whyGitMayDoMore } from './shell/git.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { judgeCommands, judgeParsed, judgeShell, type ShellJudgement } from './shell/read-only-shell.ts';
 import type { SimpleCommand } from '../shell-command.ts';
-import { type StartOnce, startBuilt } from './shell/start-built.ts';
 import { superviseTree } from './shell/supervise.ts';
-import { buildChangingEnvironment, buildReadOnlyEnvironment } from './shell/command-environment.ts';
+import { isAbsolute } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isNeverBuilt, MOST_BUILDS } from '../../system/process/bwrap.ts';
+import { childrenOf, programName } from '../../system/process/proc.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
@@ -43,7 +49,9 @@ const MAX_COMMAND_BYTES = 100_000;
 const PROGRESS_MS = 250;
 const PROGRESS_BYTES = 2_000;
 
-/** Chromium keeps a profile even of a headless run: a folder that the sandbox makes for it alone. */
+/**
+ * Chromium keeps a profile even of a headless run: a folder that the sandbox makes for it alone.
+ */
 const BROWSER_PLACES = { CHROME_CONFIG_HOME: '/run/chromium' };
 
 const inputSchema = z.strictObject({
@@ -292,4 +300,122 @@ function holdCommand(
   const traced = { ...child, ...(traceparent !== undefined && { TRACEPARENT: traceparent }) };
   const env = readOnly ? buildReadOnlyEnvironment(traced, { cwd, folders }) : buildChangingEnvironment(traced);
   return { command, readOnly, env, worker, sockets, dataDir };
+}
+
+// Keeps a command to what it was judged to be, because the folder it works in is not trusted. A
+// command that only reads finds no program in that folder, nor in its git configuration where that
+// can be overruled; git.ts looks where it cannot.
+type Environment = Readonly<Record<string, string>>;
+
+const READING: GitSettings = [
+  ['core.fsmonitor', 'false'],
+  ['core.hooksPath', '/dev/null'],
+  ['log.showSignature', 'false'],
+  ['gpg.program', 'false'],
+  ['gpg.ssh.program', 'false'],
+  ['gpg.x509.program', 'false'],
+];
+
+/**
+ * In GBK, Big5 or Shift JIS a backslash may be half of a character: the shell must cut a command as
+ * it was cut to be judged.
+ */
+const LOCALE = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8';
+
+/**
+ * Builds the environment of a command that does more than read. A rule that allows `git commit`
+ * means the existing repository, with its hooks and filters, and the existing PATH.
+ */
+function buildChangingEnvironment(base: Environment): Environment {
+  return withGitSettings({ ...base, LC_ALL: LOCALE });
+}
+
+function buildReadOnlyEnvironment(base: Environment, reach: Reach): Environment {
+  const path = (base['PATH'] ?? '').split(':').filter((folder) => isAbsolute(folder) && !isInReach(reach, folder));
+  const reading = {
+    ...base,
+    LC_ALL: LOCALE,
+    PATH: path.join(':'),
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_PAGER: 'cat',
+  };
+  return withGitSettings(reading, READING);
+}
+
+// Starts a command, and once more where its sandbox was not built: a socket that was to be masked
+// had gone, and nothing was run.
+type OnOutput = (bytes: Uint8Array) => void;
+
+type StartOnce = (onOutput: OnOutput) => Promise<{ readonly tree: ProcessTree; readonly argv: readonly string[] }>;
+
+/**
+ * A sandbox that is not built says so at once, unless the machine is busy: a command that is silent
+ * for so long runs, unless all of its processes are still those that build.
+ */
+const SILENT_MS = 200;
+const MOST_LOOKS = 50;
+/** The status of a sandbox that was not built. */
+const NOT_BUILT = 1;
+const DRAIN_MS = 200;
+const BEGINNING = Buffer.from("bwrap: Can't ");
+
+/** Passes on what a command prints, and drops the complaint of a sandbox that ran none. */
+async function startBuilt(start: StartOnce, onOutput: OnOutput, signal?: AbortSignal): Promise<ProcessTree> {
+  for (let count = 1; ; count += 1) {
+    const early = new EarlyOutput(onOutput);
+    const { tree, argv } = await start((bytes) => early.add(bytes));
+    const exited = tree.exit.then(async ({ code }) => {
+      if (code === NOT_BUILT) await Promise.race([tree.drained, sleep(DRAIN_MS)]);
+      return code === NOT_BUILT;
+    });
+    const isOver = await Promise.race([exited, early.isOther.then(() => false), waitSilent(tree.leader.pid, signal)]);
+    if (count < MOST_BUILDS && isOver && isNeverBuilt(early.text(), argv)) continue;
+    early.pass();
+    return tree;
+  }
+}
+
+/** Resolves with false, also when the command is to be stopped. */
+async function waitSilent(pid: number, signal: AbortSignal | undefined): Promise<boolean> {
+  for (let count = 0; count < MOST_LOOKS; count += 1) {
+    await sleep(SILENT_MS, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined);
+    if (signal?.aborted === true || !isBeingBuilt(pid)) return false;
+  }
+  return false;
+}
+
+const isBeingBuilt = (pid: number): boolean =>
+  programName(pid) === 'bwrap' && childrenOf(pid)?.every(isBeingBuilt) === true;
+
+class EarlyOutput {
+  /** Resolves when something was printed that is no complaint of the sandbox. */
+  readonly isOther: Promise<void>;
+  readonly #onOutput: OnOutput;
+  readonly #pending: Buffer[] = [];
+  #isPassing = false;
+  #tellOther: () => void = () => undefined;
+
+  constructor(onOutput: OnOutput) {
+    this.#onOutput = onOutput;
+    this.isOther = new Promise((resolve) => (this.#tellOther = resolve));
+  }
+
+  add(bytes: Uint8Array): void {
+    if (this.#isPassing) return this.#onOutput(bytes);
+    this.#pending.push(Buffer.from(bytes));
+    const output = Buffer.concat(this.#pending);
+    const length = Math.min(output.length, BEGINNING.length);
+    if (!output.subarray(0, length).equals(BEGINNING.subarray(0, length))) this.#tellOther();
+  }
+
+  text(): string {
+    return Buffer.concat(this.#pending).toString('utf8');
+  }
+
+  pass(): void {
+    this.#isPassing = true;
+    for (const bytes of this.#pending.splice(0)) this.#onOutput(bytes);
+  }
 }

@@ -1,9 +1,8 @@
 // The tools that every run has: files and a shell in the workspace.
 import type { Tool } from '../tool.ts';
 import { agentDefaults } from '../agent-types.ts';
-import { createAgentTool } from './agent.ts';
+import { createAgentTool, createAgentOutputTool, createAgentSendTool, createAgentStopTool } from './agent.ts';
 import { createAskUserTool } from './ask-user.ts';
-import { createAgentOutputTool, createAgentSendTool, createAgentStopTool } from './background-agents.ts';
 import { createBashTool } from './bash.ts';
 import { createBashOutputTool, createBashStopTool } from './background-commands.ts';
 import { createEditTool } from './edit.ts';

@@ -6,13 +6,19 @@ import { toWorkspace } from './files/confine.ts';
 import { fromRoot } from './files/working-paths.ts';
 import { quotePath } from './files/fs-failures.ts';
 import { createGlobMatcher } from './search/glob-match.ts';
-import { showNameBytes } from './files/like-name.ts';
+import { showNameBytes } from './files/lookalikes.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { formatAmount, quoteIfNeeded } from './files/wording.ts';
 import { buildCommonArguments, listHiddenFolders, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
-import { createNamer, findSearchPlace, createShowTest, stripDot, type SearchPlace } from './search/search-place.ts';
+import {
+  createNamer,
+  findSearchPlace,
+  createShowTest,
+  stripDot,
+  type SearchPlace,
+  resolvePattern,
+} from './search/search-place.ts';
 import { keepTopLines } from './search/top-lines.ts';
-import { resolvePattern } from './search/search-pattern.ts';
 
 const MOST_FILES = 1_000;
 

@@ -5,10 +5,17 @@ import { toWorkspace } from './files/confine.ts';
 import { fromRoot } from './files/working-paths.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { refuseNul } from './files/wording.ts';
-import { reportContent, reportCounts, reportFiles, type SearchReport, type ReportPaths } from './search/grep-report.ts';
-import { createFileFilter } from './search/file-filter.ts';
+import { reportContent, reportCounts, reportFiles, type ReportPaths, type SearchReport } from './search/grep-report.ts';
 import { buildCommonArguments, listHiddenFolders, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
-import { createNamer, findSearchPlace, createShowTest } from './search/search-place.ts';
+import {
+  createNamer,
+  createShowTest,
+  findSearchPlace,
+  type SearchPlace,
+  namesFolder,
+  resolvePattern,
+} from './search/search-place.ts';
+import { createGlobMatcher } from './search/glob-match.ts';
 
 const NUL = 0;
 const NEWLINE = 10;
@@ -90,4 +97,40 @@ function buildModeArguments({ output_mode: mode, context }: GrepInput): string[]
 function createReport({ output_mode: mode, limit }: GrepInput, paths: ReportPaths): SearchReport {
   if (mode === 'files') return reportFiles(limit ?? 1_000, paths);
   return mode === 'count' ? reportCounts(limit ?? 1_000, paths) : reportContent(limit ?? 200, paths);
+}
+
+// Chooses the files that grep looks at, by a glob. ripgrep's own --glob would bring back files that
+// .gitignore excludes, so a pattern for names travels as a file type, and one for paths is matched
+// here.
+type FileFilter = {
+  readonly arguments: readonly string[];
+  /** Takes a path relative to the root of the search. */
+  accepts(path: string): boolean;
+};
+
+/**
+ * Makes a filter. A pattern without `/` is for names in any folder; with one, for paths from the
+ * root or from where the search begins. Throws ToolFailure.
+ */
+async function createFileFilter(glob: string | undefined, place: SearchPlace): Promise<FileFilter> {
+  if (glob === undefined) return { arguments: [], accepts: () => true };
+  if (glob.startsWith('!')) return { arguments: [`--glob=${glob}`], accepts: () => true };
+  const ofNames = glob.replace(/^(?:\.\/+)?(?:\*\*\/+)*/, '');
+  if (
+    !ofNames.includes('/') &&
+    ofNames !== '' &&
+    !ofNames.startsWith('include:') &&
+    !(await namesFolder(place, ofNames))
+  ) {
+    const names = [ofNames, ...(/[[{]/.test(ofNames) ? [ofNames.replaceAll(/[\\*?[\]{}]/g, '\\$&')] : [])];
+    return { arguments: [...names.map((name) => `--type-add=asked:${name}`), '--type=asked'], accepts: () => true };
+  }
+  const matches = createGlobMatcher(await resolvePattern(place, glob));
+  return {
+    arguments: [],
+    accepts(path) {
+      const below = place.within(path);
+      return matches(path) || (below !== null && matches(below));
+    },
+  };
 }

@@ -11,11 +11,17 @@ import { formatAmount, quoteIfNeeded } from './files/wording.ts';
 import { confine, type ConfinedPath, type Workspace, toWorkspace } from './files/confine.ts';
 import { fromRoot } from './files/working-paths.ts';
 import { quotePath } from './files/fs-failures.ts';
-import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, detectMark, type ByteOrderMark } from './files/encoding.ts';
-import { decideByGuard, checkHiddenGuard } from './files/guards.ts';
-import { checkHiddenGit, namesGitFolder } from './files/git-folder.ts';
-import { dropPartialEnd } from './files/partial-characters.ts';
-import { findLikeName } from './files/like-name.ts';
+import {
+  decodeFile,
+  encodeFile,
+  isPlainAscii,
+  MARK_NAMES,
+  detectMark,
+  type ByteOrderMark,
+  dropPartialEnd,
+} from './files/encoding.ts';
+import { decideByGuard, checkHiddenGuard, checkHiddenGit, namesGitFolder } from './files/guards.ts';
+import { findLikeName } from './files/lookalikes.ts';
 import { openFile, describeLikeName } from './files/open-inside.ts';
 import { toSeenFile } from './files/file-facts.ts';
 import { breaksNotebook } from './files/edit-notebook.ts';

@@ -3,8 +3,8 @@ import type { McpServer } from './servers.ts';
 
 /**
  * `refused`: the server answered that it will not. `lost`: the connection is of no use now.
- * `forgotten`: the server does not know its session, and `unauthorized`: it wants other credentials;
- * neither has run the request. The message is the end of a sentence.
+ * `forgotten`: the server does not know its session, and `unauthorized`: it wants other
+ * credentials; neither has run the request. The message is the end of a sentence.
  */
 export class McpError extends Error {
   override readonly name = 'McpError';

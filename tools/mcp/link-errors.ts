@@ -1,5 +1,5 @@
-// Reads why a request to an MCP server failed: whether it has run, whether its connection is of use,
-// and what the person who runs the worker can do.
+// Reads why a request to an MCP server failed: whether it has run, whether its connection is of
+// use, and what the person who runs the worker can do.
 import { reasonOf, clip } from '../../system/text.ts';
 import type { McpError } from './failures.ts';
 import { TOO_LARGE } from './long-lines.ts';

@@ -1,19 +1,17 @@
 // One connection to an MCP server, from the handshake to its end, by the official client library
 // (L74). Nothing here outlives it.
-import type { Client, Progress, Transport } from '@modelcontextprotocol/client';
+import type { Client, ElicitRequest, ElicitResult, Progress, Transport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { awaitInTime, pause } from '../../system/async.ts';
+import { awaitInTime, pause, listenForWakes } from '../../system/async.ts';
 import type { Network } from '../../system/network.ts';
 import { clip, reasonOf } from '../../system/text.ts';
 import { createRedact, type Redact } from '../../system/redact.ts';
-import { type Asker, Askers } from './askers.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import { joinReasons, McpError } from './failures.ts';
 import { readLinkError } from './link-errors.ts';
 import { canAskPeople, type McpBounds, type McpHeaders, type McpServer } from './servers.ts';
 import { createStdioTransport, type ServerProcesses } from './stdio.ts';
 import type { Access, EndingTransport } from './transport.ts';
-import { listenForWakes } from '../../system/wakes.ts';
 
 export type Link = {
   readonly instructions: string;
@@ -174,8 +172,8 @@ function chooseTransport(
     void transport.close();
   };
   const ending = { access, why: () => why, lose };
-  // The older stream opens itself again and again, and the server does not know the new client: work
-  // that was begun on the old one is over.
+  // The older stream opens itself again and again, and the server does not know the new client:
+  // work that was begun on the old one is over.
   const onerror = (error: Error): void => {
     if (error instanceof SseError) lose(`its stream of events broke off: ${reasonOf(error)}`);
   };
@@ -333,4 +331,50 @@ async function ask({ ping }: AskedServer, tryMs: number, closed: AbortSignal): P
     if (!(await rest)) return null;
   }
   return failure;
+}
+
+/**
+ * `session` names the session whose people are asked. Without `answer` they are not, but a server
+ * may ask for it all the same.
+ */
+type Asker = { readonly session: string; readonly answer?: OnAsked };
+
+/** `signal` is aborted when the server no longer waits. */
+export type OnAsked = (request: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>;
+
+/**
+ * Finds the person to ask when an MCP server asks in the middle of a call (elicitation, L77): it
+ * does not say in which call it asks. The calls that are under way on one connection.
+ */
+export class Askers {
+  readonly #open = new Set<Asker>();
+  #hasGivenUp = false;
+
+  begin(asker: Asker): void {
+    this.#open.add(asker);
+  }
+
+  end(asker: Asker): void {
+    this.#open.delete(asker);
+  }
+
+  /**
+   * Ends a call that was given up. The server may still work on it: a later question may be about
+   * that call.
+   */
+  giveUp(asker: Asker): void {
+    this.#hasGivenUp = true;
+    this.end(asker);
+  }
+
+  /**
+   * Asks the people of the last call that began; refuses where people of another session could be
+   * asked, or for a call that is over.
+   */
+  readonly ask: OnAsked = (request, signal) => {
+    const [last, ...others] = [...this.#open].toReversed();
+    if (!last || this.#hasGivenUp || others.some(({ session }) => session !== last.session))
+      return Promise.reject(new Error('it is refused: it cannot be told which call asks'));
+    return last.answer?.(request, signal) ?? Promise.resolve({ action: 'cancel' });
+  };
 }

@@ -86,7 +86,10 @@ export async function listTools(link: Link, timeout: number): Promise<ToolList> 
   return readList(found, link.offers.tasks);
 }
 
-/** `takesTasks`: the server says that it runs calls as tasks. Else what its tools say of that is void. */
+/**
+ * `takesTasks`: the server says that it runs calls as tasks. Else what its tools say of that is
+ * void.
+ */
 export function readList(found: readonly unknown[], takesTasks = false): ToolList {
   const leftOut: string[] = [];
   const tools = new Map<string, ListedTool>();

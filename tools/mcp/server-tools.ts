@@ -12,13 +12,12 @@ import {
 } from '../tool.ts';
 import { throttle, runWithin } from '../../system/async.ts';
 import { clip } from '../../system/text.ts';
-import type { OnAsked } from './askers.ts';
 import { ServerAway, isRunEnding, joinReasons, McpError } from './failures.ts';
 import type { KeptServer } from './keep-server.ts';
 import { answerServer } from './elicit.ts';
 import { CallClock, type CallTimes } from './call-clock.ts';
 import { callAsTask } from './call-task.ts';
-import { FOR_EVER, type Link } from './link.ts';
+import { FOR_EVER, type Link, type OnAsked } from './link.ts';
 import type { ListedTool } from './list-tools.ts';
 import { callResult, toToolOutput } from './results.ts';
 import {
@@ -111,9 +110,9 @@ function toServerQuestion(serverName: string, request: ElicitRequest['params']):
 }
 
 /**
- * Asks the server; `ask` gets the clock of the call. A server that has forgotten the session, and so
- * has not run the request, is asked once more in a new one. Throws ToolFailure, and FatalToolFailure
- * where the run is not to go on without credentials.
+ * Asks the server; `ask` gets the clock of the call. A server that has forgotten the session, and
+ * so has not run the request, is asked once more in a new one. Throws ToolFailure, and
+ * FatalToolFailure where the run is not to go on without credentials.
  */
 export async function askServer<Answer>(
   server: KeptServer,

@@ -30,7 +30,8 @@ type ServerOptions = {
    */
   readonly timeoutMs?: number;
   /**
-   * Milliseconds that a call may take in all while it reports progress, and a task. Absent: an hour.
+   * Milliseconds that a call may take in all while it reports progress, and a task. Absent: an
+   * hour.
    */
   readonly progressTimeoutMs?: number;
   /**

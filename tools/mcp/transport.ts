@@ -7,13 +7,13 @@ export type EndingTransport = Transport & {
   /** Closes the connection to a server at an address for this reason. */
   readonly lose?: (why: string) => void;
   /**
-   * What the server printed last to its standard error of why it ended. It may be anything, so it is
-   * for the log alone.
+   * What the server printed last to its standard error of why it ended. It may be anything, so it
+   * is for the log alone.
    */
   readonly lastWords?: () => string;
   /**
-   * What the program has printed to its standard output since its last message, and is none: the end
-   * of a sentence, or the empty text.
+   * What the program has printed to its standard output since its last message, and is none: the
+   * end of a sentence, or the empty text.
    */
   readonly printed?: () => string;
   /** Asks a server at an address to forget the session. */

@@ -5,19 +5,19 @@ import { parseRule, type Rule } from '../../workflows/contract/permission-rules.
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { createGlobMatcher } from '../builtin/search/glob-match.ts';
 import { expandReadings } from '../builtin/search/braces.ts';
-import { isListedAs, SERVER_PREFIX, RESOURCES } from '../listed.ts';
+import { isListedAs, RESOURCES, SERVER_PREFIX } from '../listed.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
-import { isAllowedCommand } from './command-rules.ts';
-import { createTouchTest } from './touched-commands.ts';
+import { createTouchTest, isAllowedCommand } from './touched-commands.ts';
 import { isInside, rootsOf } from '../../system/process/places.ts';
 import {
-  isAbsoluteGlob,
   addContents,
   cleanPattern,
-  relativeName,
   createDenyTest,
+  isAbsoluteGlob,
   isPathAllowed,
+  relativeName,
 } from './path-rules.ts';
+import { nearName } from '../../workflows/contract/did-you-mean.ts';
 
 type RuledCall = {
   readonly tool: Pick<Tool, 'name'>;
@@ -141,4 +141,22 @@ export function isAboutSome(text: string, tools: readonly string[]): boolean {
 
 function isAboutTool(rule: Rule, { name }: Pick<Tool, 'name'>): boolean {
   return isListedAs(rule.tool, name) || (rule.tool.includes('*') && createGlobMatcher(rule.tool)(name));
+}
+
+/** Returns the rules that are about none of these tools. */
+export function findIdleRules({ deny = [], ask = [], allow = [] }: PermissionRules, tools: readonly string[]) {
+  return [...deny, ...ask, ...allow].filter((rule) => !isAboutSome(rule, tools));
+}
+
+/**
+ * Returns a sentence about the first rule whose tool is a slip of the name of one of these tools, and
+ * which guards nothing; undefined where there is none.
+ */
+export function mistakenRule(rules: PermissionRules, tools: readonly string[]): string | undefined {
+  for (const rule of findIdleRules(rules, tools)) {
+    const near = nearName(parseRule(rule)?.tool ?? '', tools);
+    if (near !== undefined)
+      return `permission rule ${JSON.stringify(rule.slice(0, 80))} names no tool: did you mean ${near}?`;
+  }
+  return undefined;
 }

@@ -203,8 +203,8 @@ export const CONFIG_KEYS = {
   agentLimits: forRuns<Partial<AgentLimits>>(agentLimitsSchema),
   maxTurns: forRuns<number>(countSchema),
   /**
-   * The most replies in a row whose calls give only what they gave before, then the run ends; false:
-   * no bound (L34).
+   * The most replies in a row whose calls give only what they gave before, then the run ends;
+   * false: no bound (L34).
    */
   maxSameResults: forRuns<number | false>(sameResultsSchema),
   /** Whether one more call sums up before a limit ends a run (L51). */

@@ -13,7 +13,7 @@ import {
   type MemberRole,
   workersOf,
 } from './members.ts';
-import { findReadyServer } from './ready-server.ts';
+import { findReadyServer } from './wait-ready.ts';
 import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { NAMESPACE } from './server-args.ts';
 import { openFolderKeys, findRunningServer, type ServerRecord, versionToMatch } from './server-record.ts';

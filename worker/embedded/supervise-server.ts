@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withFolderLock } from './folder-lock.ts';
 import type { EmbeddedServer } from './join-server.ts';
-import { findReadyServer } from './ready-server.ts';
+import { findReadyServer } from './wait-ready.ts';
 import { findRunningServer, type ServerRecord, versionToMatch } from './server-record.ts';
 import { reasonOf } from '../../system/text.ts';
 import { startServer } from './start-server.ts';
@@ -35,7 +35,9 @@ export function createSupervision(say: (line: string) => void): Supervise {
 
 /** Milliseconds between looks; without /proc each look runs `ps`. */
 const LOOK_MS = process.platform === 'linux' ? 200 : 1_000;
-/** Milliseconds between looks for the process that watches the server: one that fails costs little. */
+/**
+ * Milliseconds between looks for the process that watches the server: one that fails costs little.
+ */
 const WATCH_LOOK_MS = 5_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;

@@ -34,9 +34,9 @@ const HEALTH_HOLDS_MS = 2_000;
 const EXPORTER_MS = 5_000;
 
 /**
- * Listens on `address`. `setting` is how the address was given, for errors; `hosts` are names besides
- * its own under which it is asked. Throws ConfigProblem for an invalid address, SetupProblem for
- * one that cannot be listened on.
+ * Listens on `address`. `setting` is how the address was given, for errors; `hosts` are names
+ * besides its own under which it is asked. Throws ConfigProblem for an invalid address,
+ * SetupProblem for one that cannot be listened on.
  */
 export async function serveMonitor(address: string, setting: string, hosts: readonly string[] = []): Promise<Monitor> {
   const { host, port } = parseAddress(address, setting);

@@ -7,7 +7,7 @@ import { type Accumulator, type BlockState, GarbledStream, UnusableReply } from 
 import { StalledStream } from '../classify.ts';
 import type { ModelPort, ModelRequest } from '../../deps.ts';
 import { betasOf } from '../request.ts';
-import { listenForWakes } from '../../../system/wakes.ts';
+import { listenForWakes } from '../../../system/async.ts';
 import { PartedBody } from '../../../system/parted-body.ts';
 
 /** Wraps the official SDK with its own retries off: Temporal alone retries (L14). */

@@ -76,8 +76,8 @@ export class FoldersBeneath {
   }
 
   /**
-   * Makes the folders on the way to a folder, and it, where they are missing; `onMade` is called with
-   * each that was, and its descriptor. Throws the system's error.
+   * Makes the folders on the way to a folder, and it, where they are missing; `onMade` is called
+   * with each that was, and its descriptor. Throws the system's error.
    */
   make(path: RawPath, beforeMade: (path: RawPath) => void, onMade: (path: RawPath, fd: number) => void): void {
     // One that was opened is looked at again when an entry of it is used.

@@ -9,18 +9,17 @@ import { codeOf } from '../../../system/text.ts';
 import { BlobStream, listTree, type TreeFile } from './blob-stream.ts';
 import { isBelow, parseFolders } from '../empty-folders.ts';
 import { syncFolders, UnsyncedFiles } from './disk-sync.ts';
-import { FoldersBeneath, folderOf } from './folders-beneath.ts';
+import { folderOf, FoldersBeneath } from './folders-beneath.ts';
 import { foldersOf, isAtOrBelow, type RawPath, showPath } from '../listing.ts';
-import { LINK, putFile, type PutStep } from './put-file.ts';
+import { LINK, putFile, type PutStep, ChangedMeanwhile, createKnownCheck, type RequireKnown } from './put-file.ts';
 import { removeFile } from './remove-file.ts';
-import { ChangedMeanwhile, createKnownCheck, type RequireKnown } from './require-known.ts';
-import { OthersFolders } from './others-folders.ts';
-import { orderRestore, type RestoreOrder } from './restore-plan.ts';
 import type { ShadowPlace } from '../shadow.ts';
 import { judgeAbsence, parseNotes, parsePermissions, permissionsAt, type PermissionsNote } from '../snapshot-notes.ts';
 import { wholeLines } from '../read-beginning.ts';
 import { clearStaged, StagedFiles } from './staged-files.ts';
 import { temporaryName } from './temporary-names.ts';
+import { join } from 'node:path';
+import { readText, replaceFile } from '../saved-files.ts';
 
 export type RestoreRequest = {
   readonly place: ShadowPlace;
@@ -29,7 +28,9 @@ export type RestoreRequest = {
   readonly to: string;
   /** The snapshot of what lies there; null for a folder that nobody looks into yet. */
   readonly from: string | null;
-  /** The last snapshot that the session knows: empty folders that came later are somebody else's. */
+  /**
+   * The last snapshot that the session knows: empty folders that came later are somebody else's.
+   */
   readonly known: string | null;
   /** Folders in it of which nothing is made or removed. */
   readonly apart: readonly RawPath[];
@@ -47,7 +48,9 @@ const FILES = 'files/';
 
 export type RestoreAnswer =
   | { readonly kind: 'done' }
-  /** Someone else has changed a file after the snapshot of it: it stays, and others may be written. */
+  /**
+   * Someone else has changed a file after the snapshot of it: it stays, and others may be written.
+   */
   | { readonly kind: 'changed'; readonly path: RawPath }
   /** Nothing was written: something that no snapshot holds is where a folder is to be. */
   | { readonly kind: 'in_the_way'; readonly path: RawPath };
@@ -164,7 +167,10 @@ const isFree = (tree: Tree, folder: RawPath): boolean => ![folder, ...foldersOf(
 const listNotes = (git: string, place: ShadowPlace, snapshot: string): Promise<Tree> =>
   listTree(git, place, snapshot, 'not below').catch((): Tree => new Map());
 
-/** Finds folders that had files when the session last knew them: an attempt that was killed has emptied them. */
+/**
+ * Finds folders that had files when the session last knew them: an attempt that was killed has
+ * emptied them.
+ */
 async function findEmptied(
   { git, place, known }: RestoreRequest,
   emptyNow: readonly RawPath[],
@@ -184,7 +190,10 @@ type Absence = Pick<Restoring, 'tree' | 'blobs'> & {
   readonly modes: string;
 };
 
-/** Finds those of folders that were not there: one that was ignored then, or left out, may have been. */
+/**
+ * Finds those of folders that were not there: one that was ignored then, or left out, may have
+ * been.
+ */
 async function findAbsent(
   folders: readonly RawPath[],
   { all, tree, modes, blobs }: Absence,
@@ -386,3 +395,86 @@ function toProblem(error: unknown, path: RawPath, deed: string): unknown {
   if (why === undefined) return error;
   return new Error(`${showPath(path)} cannot be ${deed}: ${nameFullDisk(why, at)}`, { cause: error });
 }
+
+// Remembers the empty folders that others have made (T7): a rewind leaves them, and the snapshot
+// that is taken after it has them, as it has those of the session.
+type EmptyFolders = {
+  /** Those that the session knows, those that are there, and those that are to be there. */
+  readonly known: readonly RawPath[];
+  readonly now: readonly RawPath[];
+  readonly toBe: readonly RawPath[];
+};
+
+class OthersFolders {
+  readonly #path: string;
+  readonly #folders: ReadonlySet<RawPath>;
+
+  /** `own` is the session's own folder for the one that goes back. */
+  constructor(own: string) {
+    this.#path = join(own, 'others-folders');
+    this.#folders = new Set(parseFolders(readText(this.#path) ?? ''));
+  }
+
+  has(folder: RawPath): boolean {
+    return this.#folders.has(folder);
+  }
+
+  /** Adds those that came after the session last looked, and forgets those that are gone. */
+  note({ known, now, toBe }: EmptyFolders): void {
+    const own = new Set([...known, ...toBe]);
+    const others = now.filter((folder) => this.#folders.has(folder) || !own.has(folder));
+    const isSame = others.length === this.#folders.size && others.every((folder) => this.#folders.has(folder));
+    if (!isSame) replaceFile(this.#path, others.join('\0'));
+  }
+}
+
+// Orders what a restore does to a folder (T7): a file that stands where a folder is to be goes
+// first, and the other deletions come last, so that a file which moved is never in neither place.
+type RestoreLists = {
+  readonly written: readonly RawPath[];
+  readonly deleted: readonly RawPath[];
+  /** Folders without files, as they are now and as they are to be, without a slash at the end. */
+  readonly emptyNow: readonly RawPath[];
+  readonly emptyThen: readonly RawPath[];
+};
+
+/** All lists are in the order in which they are worked off. */
+type RestoreOrder = {
+  readonly first: readonly RawPath[];
+  /** Folders where a file is to be, and those below them: they must be empty by then. */
+  readonly emptied: readonly RawPath[];
+  readonly written: readonly RawPath[];
+  readonly last: readonly RawPath[];
+  /** Folders that go if nothing lies in them any longer. */
+  readonly left: readonly RawPath[];
+  readonly made: readonly RawPath[];
+  /** Where nothing but a folder, or a file that goes, may be before anything is written. */
+  readonly ways: readonly RawPath[];
+};
+
+function orderRestore({ written, deleted, emptyNow, emptyThen }: RestoreLists): RestoreOrder {
+  const filesToBe = new Set(written);
+  const isBelowFile = (path: RawPath): boolean => foldersOf(path).some((folder) => filesToBe.has(folder));
+  const newFolders = emptyThen.filter((folder) => !filesToBe.has(folder) && !isBelowFile(folder)).toSorted();
+  const foldersToBe = new Set([...written, ...newFolders].flatMap(foldersOf));
+  for (const folder of newFolders) foldersToBe.add(folder);
+  const isFirst = (path: RawPath): boolean => foldersToBe.has(path) || isBelowFile(path);
+  const around = new Set(deleted.flatMap(foldersOf));
+  for (const folder of emptyNow) for (const path of [folder, ...foldersOf(folder)]) around.add(path);
+  const goes = deepestFirst([...around].filter((folder) => !foldersToBe.has(folder)));
+  const isReplaced = (folder: RawPath): boolean => filesToBe.has(folder) || isBelowFile(folder);
+  return {
+    first: deleted.filter(isFirst),
+    emptied: goes.filter(isReplaced),
+    written: written.toSorted(),
+    last: deleted.filter((path) => !isFirst(path)),
+    left: goes.filter((folder) => !isReplaced(folder)),
+    made: newFolders,
+    ways: [...foldersToBe].toSorted(),
+  };
+}
+
+const depthOf = (path: RawPath): number => path.split('/').length;
+
+const deepestFirst = (folders: readonly RawPath[]): readonly RawPath[] =>
+  folders.toSorted((a, b) => depthOf(b) - depthOf(a));

@@ -1,6 +1,6 @@
 // Which proxy an address is asked through, by the variables that people set for curl.
 import { describe, expect, test } from 'vitest';
-import { describeNetwork, describeRoute } from '../../../connection/network/describe.ts';
+import { describeNetwork, describeRoute } from '../../../connection/network/network.ts';
 import { readProxyRules } from '../../../connection/network/proxy-rules.ts';
 import { createRedactor } from '../../../worker/redact.ts';
 

@@ -1,8 +1,7 @@
 // The appends of a workflow become entries: the same on every attempt, each outcome once, and not
 // too large together.
 import { expect, test } from 'vitest';
-import { type AppendDeps, prepareAppend } from '../../../store/view/append.ts';
-import { MESSAGE_LIMIT } from '../../../store/view/fit-outcomes.ts';
+import { type AppendDeps, prepareAppend, MESSAGE_LIMIT } from '../../../store/view/append.ts';
 import type { Entry, Outcome } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
 import { memoryStore } from '../../support/memory-store.ts';

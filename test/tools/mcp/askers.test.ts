@@ -1,7 +1,7 @@
 // Whom a server means that asks in the middle of a call: it does not say which one.
 import type { ElicitRequest } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
-import { Askers } from '../../../tools/mcp/askers.ts';
+import { Askers } from '../../../tools/mcp/link.ts';
 
 const asked: ElicitRequest['params'] = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
 const never = new AbortController().signal;

@@ -50,7 +50,9 @@ function writeSources(text: string, edits: readonly Edit[]): string {
   return [...parts, text.slice(from)].join('');
 }
 
-/** Writes a source as the one before it was written: as a text, or as lines between the same blanks. */
+/**
+ * Writes a source as the one before it was written: as a text, or as lines between the same blanks.
+ */
 function writeSource(text: string, span: Span, source: string): string {
   if (text[span.start] === '"') return JSON.stringify(source);
   const old = listElements(text, span).map(({ start, end }) => ({ start, end, raw: text.slice(start, end) }));

@@ -1,6 +1,6 @@
 // Reads lines of a file or a stored result, by number, without holding more than is shown: a file
 // may be larger than memory, and so may one of its lines.
-import { dropPartialStart, dropPartialEnd, decodeShown } from './partial-characters.ts';
+import { dropPartialStart, dropPartialEnd, decodeShown } from './encoding.ts';
 import type { OpenFile } from '../../../system/open-file.ts';
 import { sizeToRead } from './open-inside.ts';
 

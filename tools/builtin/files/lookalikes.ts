@@ -3,6 +3,8 @@
 // likeness; the model is told where the other is, and how it differs.
 import { clip, onOneLine } from '../../../system/text.ts';
 import { computeBorders } from './replace-text.ts';
+import { isUtf8 } from 'node:buffer';
+import { readdir } from 'node:fs/promises';
 
 /**
  * Characters and lines of a file that are searched for a likeness: the file and the text are a
@@ -163,4 +165,49 @@ function nameCharacter(line: string, at: number): string {
     (one) => `U+${(one.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
   );
   return `${numbers.join(' ')} (${NAMES[character] ?? onOneLine(clip(character, 8))})`;
+}
+
+/**
+ * `alike`: another name that is drawn the same. `bytes`: the name is not UTF-8, and the wanted text
+ * is how it is shown.
+ */
+export type LikeName =
+  { readonly kind: 'alike'; readonly name: string; readonly isSame: boolean } | { readonly kind: 'bytes' };
+
+/**
+ * Finds names of files that look the same and are not. Finds an entry of `folder` that looks like
+ * `name`, which does not exist in it. `isSame`: it is that name in another normal form. Null: no
+ * entry looks like it.
+ */
+export async function findLikeName(folder: string, name: string): Promise<LikeName | null> {
+  const entries = await readdir(folder, { encoding: 'buffer' }).catch(() => []);
+  const looked = normalizeDrawn(name);
+  let found: LikeName | null = null;
+  for (const bytes of entries) {
+    if (!isUtf8(bytes)) {
+      if (bytes.toString('utf8') === name || showNameBytes(bytes) === name) return { kind: 'bytes' };
+      continue;
+    }
+    const entry = bytes.toString('utf8');
+    if (entry !== name && normalizeDrawn(entry) === looked) {
+      const isSame = entry.normalize('NFC') === name.normalize('NFC');
+      if (found === null || isSame) found = { kind: 'alike', name: entry, isSame };
+    }
+  }
+  return found;
+}
+
+/** Shows a name that is not UTF-8, with the invalid bytes as \xNN. */
+export function showNameBytes(bytes: Buffer): string {
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let text = '';
+  for (let at = 0; at < bytes.length;) {
+    const whole = [1, 2, 3, 4].find((length) => at + length <= bytes.length && isUtf8(bytes.subarray(at, at + length)));
+    text += whole
+      ? decoder.decode(bytes.subarray(at, at + whole))
+      : `\\x${(bytes[at] as number).toString(16).padStart(2, '0')}`;
+    at += whole ?? 1;
+  }
+  return text;
 }

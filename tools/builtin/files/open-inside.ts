@@ -9,7 +9,7 @@ import { hasProc } from '../../../system/process/proc.ts';
 import { type ConfinedPath, type Workspace, findRoot } from './confine.ts';
 import { toFsFailure, quotePath } from './fs-failures.ts';
 import { codeOf } from '../../../system/text.ts';
-import { findLikeName, type LikeName } from './like-name.ts';
+import { findLikeName, type LikeName } from './lookalikes.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 

@@ -1,7 +1,7 @@
 // Renders what a command writes as a terminal would show it: a progress bar that is drawn again and
 // again is one line, in its last state (L36). Memory is bounded, and any pieces give the same text.
 import { eastAsianWidth } from 'get-east-asian-width';
-import { dropPartialEnd } from './partial-characters.ts';
+import { dropPartialEnd } from './encoding.ts';
 import { TerminalScreen } from './terminal-screen.ts';
 
 export type TerminalText = {

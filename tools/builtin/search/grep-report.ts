@@ -2,7 +2,7 @@
 import { stripDot } from './search-place.ts';
 import { keepTopLines } from './top-lines.ts';
 import { formatAmount, quoteIfNeeded } from '../files/wording.ts';
-import { showNameBytes } from '../files/like-name.ts';
+import { showNameBytes } from '../files/lookalikes.ts';
 
 export type SearchReport = {
   add(record: Buffer): void;

@@ -1,14 +1,16 @@
 // Finds the place where a search begins: a folder or file of the workspace, as an argument that
 // cannot be taken for an option.
 import { existsSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
-import { ToolFailure, type ToolContext } from '../../tool.ts';
+import type { ToolContext } from '../../tool.ts';
+import { ToolFailure } from '../../failures.ts';
 import { isDataFolder } from '../../../system/process/data-folders.ts';
-import { foldersUp } from '../../../system/process/places.ts';
-import { type Workspace, confine } from '../files/confine.ts';
+import { foldersUp, isInside } from '../../../system/process/places.ts';
+import { confine, type Workspace } from '../files/confine.ts';
 import { toDir } from '../files/working-paths.ts';
-import { toFsFailure, quotePath } from '../files/fs-failures.ts';
+import { quotePath, toFsFailure } from '../files/fs-failures.ts';
+import { refuseCostly } from './braces.ts';
 
 export type SearchPlace = {
   /** The workspace, or the other folder of the run that the place lies in. */
@@ -100,4 +102,38 @@ export function createShowTest(
 /** Strips the `./` of the argument, with which each line that ripgrep prints begins. */
 export function stripDot(path: string): string {
   return path.startsWith('./') ? path.slice(2) : path;
+}
+
+/**
+ * Interprets a model's pattern for files, in glob and grep alike: relative to where the search
+ * begins, and for a folder all that lies in it. Takes an absolute pattern apart; refuses one that
+ * climbs, because nothing it could match is below the place. Throws ToolFailure.
+ */
+export async function resolvePattern(place: Pick<SearchPlace, 'root' | 'name'>, pattern: string): Promise<string> {
+  const { root, name } = place;
+  const base = name === '' ? root : `${root}/${name}`;
+  if (isAbsolute(pattern) && !isInside(base, pattern)) {
+    throw new ToolFailure(`${quotePath(pattern)} matches nothing below ${base}: use a pattern relative to it.`);
+  }
+  const wanted = isAbsolute(pattern) ? relative(base, pattern) : pattern;
+  const segments = wanted.split('/').filter((segment) => segment !== '' && segment !== '.');
+  if (segments.includes('..')) throw new ToolFailure('A pattern cannot hold "..": set path to another folder.');
+  const meant = segments.join('/');
+  if (meant === '') return '**';
+  const isFolder = pattern.endsWith('/') || (await namesFolder(place, meant));
+  const whole = isFolder ? `${meant}/**` : meant;
+  refuseCostly(whole);
+  return whole;
+}
+
+/**
+ * Tells whether a text is the path of a folder below the place, also where it looks like a pattern.
+ */
+export async function namesFolder({ root, name }: Pick<SearchPlace, 'root' | 'name'>, text: string): Promise<boolean> {
+  try {
+    return (await stat(join(root, name, text))).isDirectory();
+  } catch {
+    // It is a pattern, or names something that cannot be looked at.
+    return false;
+  }
 }

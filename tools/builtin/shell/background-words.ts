@@ -1,7 +1,7 @@
 // The words that the model is given about a command in the background, and that people are shown of
 // them.
 import { onOneLine, quoteLines } from '../../../system/text.ts';
-import { dropPartialEnd, dropPartialStart } from '../files/partial-characters.ts';
+import { dropPartialEnd, dropPartialStart } from '../files/encoding.ts';
 import type { BackgroundEnd, BackgroundRecord } from '../../../system/process/background-files.ts';
 import { renderTerminal } from '../files/terminal-text.ts';
 

@@ -3,8 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { describeNearestLine } from '../../../../tools/builtin/files/lookalikes.ts';
-import { showNameBytes } from '../../../../tools/builtin/files/like-name.ts';
+import { describeNearestLine, showNameBytes } from '../../../../tools/builtin/files/lookalikes.ts';
 import { fileTools } from './support.ts';
 import { tempFolder } from '../../support.ts';
 

@@ -1,6 +1,6 @@
 // What helps with a file that read cannot show (L85).
 import { expect, test } from 'vitest';
-import { describeBinary, describeSmaller } from '../../../../tools/builtin/files/remedies.ts';
+import { describeBinary, describeSmaller } from '../../../../tools/builtin/read.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text.padEnd(12, '\0'), 'latin1');
 

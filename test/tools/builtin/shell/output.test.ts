@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBoundedOutput } from '../../../../tools/builtin/shell/bounded-output.ts';
+import { createBoundedOutput } from '../../../../tools/builtin/shell/output.ts';
 
 test('an output in any pieces keeps its two ends, and says how much is missing between them', () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 40, max: 0x7f }), { maxLength: 20 });
