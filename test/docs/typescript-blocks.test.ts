@@ -76,9 +76,9 @@ function problems(): readonly string[] {
   const host = ts.createCompilerHost(options);
   const { fileExists, getSourceFile } = host;
   host.fileExists = (path) => files.has(path) || fileExists(path);
-  host.getSourceFile = (path, language, ...more) => {
+  host.getSourceFile = (path, version, ...more) => {
     const block = files.get(path);
-    return block ? ts.createSourceFile(path, sourceOf(block), language) : getSourceFile(path, language, ...more);
+    return block ? ts.createSourceFile(path, sourceOf(block), version) : getSourceFile(path, version, ...more);
   };
   // Of packages, the sources are read with the one that types are inferred with: it saves seconds.
   host.resolveModuleNameLiterals = (literals, from, _, given) =>
