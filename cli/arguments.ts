@@ -4,7 +4,7 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import { isName } from '../workflows/contract/people.ts';
 import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { WORKFLOW_TYPE } from '../workflows/contract/session.ts';
-import type { OpenedServer } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/face-types.ts';
 import { ClientProblem } from '../client/problem.ts';
 import { UsageError } from './errors.ts';
 

@@ -2,9 +2,9 @@
 // only takes decisions is started for the moment.
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
-import type { PerdureClient } from '../client/perdure-client.ts';
-import { actWithWorker, type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
-import type { OpenedServer } from '../client/runtime/open-server.ts';
+import type { PerdureClient } from '../client/index.ts';
+import type { AvailableWorker, OpenedServer } from '../client/face-types.ts';
+import { actWithWorker, keepWorker } from '../client/runtime/keep-worker.ts';
 import { oneLine } from '../client/paint.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';

@@ -2,12 +2,11 @@
 // obeys Ctrl-C, ends with the run.
 import { reasonOf } from '../system/text.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import type { Workplace } from '../client/runtime/workplace.ts';
-import type { Followed } from '../client/follow/cursor.ts';
-import type { FollowOptions } from '../client/follow/follow.ts';
+import type { Workplace } from '../client/face-types.ts';
+import type { Followed, FollowOptions, RunOutcome } from '../client/index.ts';
 import { agentsAtWork, isAtRest } from '../client/follow/goal.ts';
 import { ClientProblem } from '../client/problem.ts';
-import { type RunOutcome, wasInterrupted } from '../client/sessions/outcome.ts';
+import { wasInterrupted } from '../client/sessions/outcome.ts';
 import { actOnAbort, LEAVING_MS } from '../client/async.ts';
 import { awaitInTime } from '../system/async.ts';
 import type { Cli } from './cli.ts';

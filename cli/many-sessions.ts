@@ -1,8 +1,8 @@
 // Does something to every session that a filter means, after a person has seen how many these are.
 import type { Command } from 'commander';
-import type { OpenedServer } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/face-types.ts';
+import type { SessionInfo } from '../client/index.ts';
 import { parseFilter } from '../client/sessions/find/parse-filter.ts';
-import type { SessionInfo } from '../client/sessions/info.ts';
 import { oneLine } from '../client/paint.ts';
 import { formatCount } from '../client/units.ts';
 import { reasonOf } from '../system/text.ts';

@@ -3,7 +3,7 @@
 import type { Env } from '../connection/data-folder.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import { isDemoTask } from '../scripted-model/demo/demo-task.ts';
-import type { PerdureClient } from '../client/perdure-client.ts';
+import type { PerdureClient } from '../client/index.ts';
 import { oneLine } from '../client/paint.ts';
 import { isUnderWay } from '../client/sessions/info.ts';
 import { UsageError } from './errors.ts';

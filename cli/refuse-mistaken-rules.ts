@@ -2,7 +2,7 @@
 import { WEB_SEARCH } from '../store/transcript/server-tools.ts';
 import { builtinNames } from '../tools/builtin/builtin-names.ts';
 import { mistakenRule } from '../tools/rules/match-rules.ts';
-import type { PerdureConfig } from '../worker/config/config.ts';
+import type { PerdureConfig } from '../client/index.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';
 import { UsageError } from './errors.ts';
 

@@ -3,8 +3,7 @@
 import { jsonLine, reasonOf } from '../system/text.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../worker/keyless.ts';
-import type { Followed } from '../client/follow/cursor.ts';
-import type { PerdureClient } from '../client/perdure-client.ts';
+import type { Followed, PerdureClient } from '../client/index.ts';
 import { type DrawnTerminal, eventRenderer } from './render/events.ts';
 import { activityText, FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
 import { isApprovalEvent } from '../client/sessions/waiting-approval.ts';

@@ -1,16 +1,14 @@
 // Interrupts and cancels: the server takes the request and a worker carries it out. If none runs,
 // one that does nothing else is brought up.
-import type { StopOrder } from '../activities/guards.ts';
+import type { StopOrder, RunningWorker, AvailableWorker, OpenedServer } from '../client/face-types.ts';
+import type { SessionDescription } from '../client/index.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
 import type { Env } from '../connection/data-folder.ts';
-import type { RunningWorker } from '../worker/start-worker.ts';
-import { actWithWorker, type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
-import type { OpenedServer } from '../client/runtime/open-server.ts';
+import { actWithWorker, keepWorker } from '../client/runtime/keep-worker.ts';
 import { pause } from '../system/async.ts';
 import { ClientProblem } from '../client/problem.ts';
-import type { SessionDescription } from '../client/sessions/info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { withSession } from './with-server.ts';

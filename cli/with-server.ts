@@ -1,7 +1,7 @@
 // Opens a server for commands that need no worker, does the work, and leaves.
 import { type Log, formatLog } from '../system/log.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import type { OpenedServer } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/face-types.ts';
 import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { listenForSignals } from './signals.ts';

@@ -3,9 +3,16 @@ import { resolve } from 'node:path';
 import type { Log } from '../system/log.ts';
 import { openLogStream, createWorkerLog } from '../worker/log.ts';
 import { createSupervision, superviseServer } from '../worker/embedded/supervise-server.ts';
-import type { RunningWorker } from '../worker/start-worker.ts';
+import type {
+  RunningWorker,
+  OpenedServer,
+  MonitorFlags,
+  Monitor,
+  ChosenConfig,
+  DumpFlags,
+} from '../client/face-types.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
-import { openWholeServer, type OpenedServer } from '../client/runtime/open-server.ts';
+import { openWholeServer } from '../client/runtime/open-server.ts';
 import { prepareWorker, startOwnWorker } from '../client/runtime/own-worker.ts';
 import { sayWhoseWork } from '../client/runtime/say-whose-work.ts';
 import { refuseBesideNewer } from '../client/runtime/newer.ts';
@@ -15,11 +22,9 @@ import { STATUS } from './errors.ts';
 import { type LogFlags, workerConfig, workersOfNew } from './worker-config.ts';
 import { refuseToSpoil } from './refuse-keyless.ts';
 import { waitForAbort, openUnlessTold } from './open-unless-told.ts';
-import { type MonitorFlags, openMonitor, watchFleet } from '../client/runtime/monitor.ts';
+import { openMonitor, watchFleet } from '../client/runtime/monitor.ts';
 import { watchSilence } from '../client/runtime/watch-silence.ts';
-import type { Monitor } from '../worker/monitor/serve-monitor.ts';
-import type { ChosenConfig } from '../client/runtime/session-workers.ts';
-import { type DumpFlags, withDump } from '../client/runtime/dump-options.ts';
+import { withDump } from '../client/runtime/dump-options.ts';
 import { listenForSignals } from './signals.ts';
 import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 

@@ -2,8 +2,7 @@
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { listenForSignals, type Signals } from './signals.ts';
-import type { ChosenConfig } from '../client/runtime/session-workers.ts';
-import type { OpenWorkplace, Workplace } from '../client/runtime/workplace.ts';
+import type { ChosenConfig, OpenWorkplace, Workplace } from '../client/face-types.ts';
 import { pause } from '../system/async.ts';
 import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 import { logToPerson } from './with-server.ts';

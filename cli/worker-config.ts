@@ -3,14 +3,12 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { LogLevel } from '../system/log.ts';
-import type { LogFormat } from '../worker/log.ts';
-import { METRICS_OPTION, type MonitorFlags } from '../client/runtime/monitor.ts';
+import type { LogFormat, MonitorFlags, OpenedServer, ChosenConfig, Staffing, DumpFlags } from '../client/face-types.ts';
+import { METRICS_OPTION } from '../client/runtime/monitor.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
 import { openDataFolder } from '../connection/data-folder.ts';
-import type { OpenedServer } from '../client/runtime/open-server.ts';
-import type { ChosenConfig, Staffing } from '../client/runtime/session-workers.ts';
 import type { Cli } from './cli.ts';
-import { DUMP_OPTION, DUMP_READABLE_OPTION, type DumpFlags } from '../client/runtime/dump-options.ts';
+import { DUMP_OPTION, DUMP_READABLE_OPTION } from '../client/runtime/dump-options.ts';
 
 export type ConfigFlags = { readonly config?: string };
 

@@ -1,9 +1,28 @@
 // Everything that the page needs from outside: visibility, the store, the live channel, and what
 // people send to sessions.
-import type { ChannelItem } from '../store/live/events.ts';
-import type { Entry } from '../store/log/entries.ts';
+import type {
+  ChannelItem,
+  Entry,
+  Store,
+  PerdureClient,
+  WaitingApproval,
+  DiffOptions,
+  SessionDiff,
+  SessionDescription,
+  SessionCounts,
+  ListOptions,
+} from '../client/index.ts';
+import type {
+  OpenedServer,
+  SessionReading,
+  Finder,
+  BackgroundReader,
+  LastDecision,
+  RecentRequests,
+  ReadRunning,
+  StepReader,
+} from '../client/face-types.ts';
 import { hasPacks } from '../store/snapshots/packs.ts';
-import type { Store } from '../store/values/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval, RunOptions } from '../workflows/contract/session.ts';
 import type { Env } from '../connection/data-folder.ts';
@@ -14,28 +33,24 @@ import { abortWith } from '../client/async.ts';
 import { createClient } from '../client/client.ts';
 import { readBeats, type WorkerBeat } from '../connection/worker-beats.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
-import type { PerdureClient } from '../client/perdure-client.ts';
-import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
-import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
 import type { OperationName } from '../client/operations/operations.ts';
 import { ClientMeans } from '../client/sessions/client-means.ts';
-import { type DiffOptions, diffSession, type SessionDiff } from '../client/sessions/files/diff-session.ts';
+import { diffSession } from '../client/sessions/files/diff-session.ts';
 import { openShadowReading } from '../client/sessions/files/read-shadow.ts';
 import { openUnstored, withPorts } from '../client/sessions/folder-ports.ts';
-import type { SessionDescription } from '../client/sessions/info.ts';
-import { readSession, type SessionReading } from '../client/sessions/read.ts';
+import { readSession } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
-import { countSessions, type SessionCounts } from '../client/sessions/find/count-sessions.ts';
+import { countSessions } from '../client/sessions/find/count-sessions.ts';
 import { holdRows } from '../client/sessions/find/hold-rows.ts';
-import { type Finder, type ListOptions, listPage } from '../client/sessions/find/list-sessions.ts';
-import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
-import { findLastDecision, type LastDecision } from '../client/sessions/find/last-decision.ts';
-import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
+import { listPage } from '../client/sessions/find/list-sessions.ts';
+import { backgroundReader } from '../client/sessions/history/background-reader.ts';
+import { findLastDecision } from '../client/sessions/find/last-decision.ts';
+import { readRecent } from '../client/sessions/history/recent.ts';
 import { readStartOptions } from '../client/sessions/history/start-options.ts';
-import { type ReadRunning, runningReader } from '../client/sessions/running/read-running.ts';
-import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
+import { runningReader } from '../client/sessions/running/read-running.ts';
+import { stepReader } from '../client/sessions/history/steps.ts';
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { findSessionHost } from '../worker/config/session-host.ts';

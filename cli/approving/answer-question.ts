@@ -1,7 +1,6 @@
 // Takes a person's answer to a question of the model (L81).
 import { answerProblem } from '../../client/sessions/decide.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { WaitingApproval, PerdureClient } from '../../client/index.ts';
 import { oneLine } from '../../client/paint.ts';
 import { areNumbered, parseQuestion } from '../../client/render/approval-text.ts';
 import { UsageError } from '../errors.ts';

@@ -2,8 +2,8 @@
 // (L55, L81). When someone decides elsewhere, the question is withdrawn.
 import { reasonOf } from '../../system/text.ts';
 import { reasonProblem } from '../../client/sessions/decide.ts';
-import type { ApprovalEvent, WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { ApprovalEvent, WaitingApproval, PerdureClient } from '../../client/index.ts';
+import type { AlwaysRules } from '../../client/face-types.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { oneLine } from '../../client/paint.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
@@ -11,7 +11,7 @@ import { approvalHint } from '../../client/render/approval-text.ts';
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
-import { type AlwaysRules, createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
+import { createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
 import { answerFromLine } from './answer-question.ts';
 import { LATER, pickDecision } from './pick-decision.ts';
 import { parseCallInput } from './parse-input.ts';

@@ -1,7 +1,7 @@
 // Asks about calls of any sessions one after the other, oldest first, until the person leaves.
 import { callToDecideText, approvalText } from '../../client/render/approval-text.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { oneLine } from '../../client/paint.ts';
 import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';

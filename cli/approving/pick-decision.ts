@@ -2,7 +2,7 @@
 // both ways of deciding have one meaning.
 import { oneLine } from '../../client/paint.ts';
 import { areNumbered, ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import type { Input } from '../typing/input.ts';
 import { ruleFor, rulesFor } from '../../client/sessions/always-allow.ts';
 

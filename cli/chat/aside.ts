@@ -2,7 +2,7 @@
 // among the output of the run.
 import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { PerdureClient } from '../../client/index.ts';
 import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 
 type Asking = {

@@ -1,11 +1,9 @@
 // Goes back to an earlier prompt from within a chat: a list of prompts with what going back to each
 // would do, then a choice between conversation and files.
-import type { Paint } from '../../client/paint.ts';
+import type { Paint, SessionReading } from '../../client/face-types.ts';
+import type { PerdureClient, RewindOptions, RewindResult } from '../../client/index.ts';
 import { countFiles, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
-import type { RewindOptions, RewindResult } from '../../client/sessions/files/rewind-session.ts';
-import type { SessionReading } from '../../client/sessions/read.ts';
 import { formatCount } from '../../client/units.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { shortPrompt } from '../render/event-line.ts';

@@ -10,7 +10,7 @@ import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
 import { sayAgents, sayCost, sayDiff, sayFiles, sayPermissions } from './look-commands.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { PerdureClient } from '../../client/index.ts';
 import { oneLine } from '../../client/paint.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 

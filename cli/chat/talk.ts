@@ -1,7 +1,6 @@
 // Declares the parts of a chat that its slash commands work with.
-import type { Paint } from '../../client/paint.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
-import type { RunConfig } from '../../store/configuration.ts';
+import type { Paint, RunConfig } from '../../client/face-types.ts';
+import type { PerdureClient } from '../../client/index.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 

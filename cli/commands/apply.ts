@@ -1,7 +1,7 @@
 // perdure apply: writes what a session has changed onto another checkout (T11).
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Applied, ConflictKind } from '../../client/sessions/files/apply-changes.ts';
+import type { Applied, ConflictKind } from '../../client/face-types.ts';
 import { oneLine } from '../../client/paint.ts';
 import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';

@@ -6,7 +6,7 @@ import { approvalsTable } from '../../client/render/approvals-table.ts';
 import { shortAge } from '../../client/units.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer, withSession } from '../with-server.ts';

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
 import { operations } from '../../client/operations/operations.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { PerdureClient } from '../../client/index.ts';
 import { approvalWhat } from '../../client/render/approval-text.ts';
 import { oneLine } from '../../client/paint.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';

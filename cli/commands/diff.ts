@@ -1,7 +1,7 @@
 // perdure diff: what an agent has changed in its folders, between two points of its session or in
 // all (T11).
 import type { Command } from 'commander';
-import type { SessionDiff } from '../../client/sessions/files/diff-session.ts';
+import type { SessionDiff } from '../../client/index.ts';
 import { oneLine } from '../../client/paint.ts';
 import { jsonLine } from '../../system/text.ts';
 import { colourPatch } from '../render/patch.ts';

@@ -2,7 +2,7 @@
 // MCP servers, and ends those.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Check } from '../../client/runtime/doctor.ts';
+import type { Check } from '../../client/face-types.ts';
 import type { Cli } from '../cli.ts';
 import { type ConfigFlags, CONFIG_OPTION } from '../worker-config.ts';
 import { STATUS } from '../errors.ts';

@@ -2,9 +2,7 @@
 import type { Command } from 'commander';
 import { shellWord } from '../../client/paint.ts';
 import { formatCount, formatSize } from '../../client/units.ts';
-import type { CleanResult } from '../../client/store-care/clean-store.ts';
-import type { CleanedSnapshots } from '../../client/store-care/clean-snapshots.ts';
-import type { KeptWorktree } from '../../client/store-care/kept-worktrees.ts';
+import type { CleanResult, CleanedSnapshots, KeptWorktree } from '../../client/face-types.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { addValue } from '../repeatable.ts';

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import type { ImportedOptions } from '../../client/store-care/brought.ts';
+import type { ImportedOptions } from '../../client/face-types.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withServer } from '../with-server.ts';
 

@@ -1,12 +1,11 @@
 // perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Paint } from '../../client/paint.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { Paint, ListedSession } from '../../client/face-types.ts';
+import type { PerdureClient, SessionInfo } from '../../client/index.ts';
 import { parseFilter, stateMeant } from '../../client/sessions/find/parse-filter.ts';
 import { plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
 import { jsonLine } from '../../system/text.ts';
-import { type ListedSession, sessionTable } from '../../client/render/tables.ts';
+import { sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';

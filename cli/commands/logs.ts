@@ -4,12 +4,11 @@
 import type { Command } from 'commander';
 import { jsonLine } from '../../system/text.ts';
 import { workerName } from '../../client/sessions/history/bars.ts';
-import type { Step } from '../../client/sessions/history/steps.ts';
-import { oneLine, type Paint } from '../../client/paint.ts';
+import type { Step, Paint } from '../../client/face-types.ts';
+import type { PerdureClient, SessionDescription } from '../../client/index.ts';
+import { oneLine } from '../../client/paint.ts';
 import { formatMoment, shortTime } from '../../client/units.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
-import type { SessionDescription } from '../../client/sessions/info.ts';
 import { endWord } from '../../client/render/outcome-words.ts';
 import { callWhat } from '../../client/render/tool-lines.ts';
 import { pause } from '../../system/async.ts';

@@ -1,8 +1,8 @@
 // perdure mcp-tools: lists what the MCP servers of a configuration offer, by the names that rules
 // and lists of tools use.
 import type { Command } from 'commander';
-import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
-import { type McpServers, nameServerTool } from '../../tools/mcp/servers.ts';
+import type { ListedTool, ToolList, McpServers } from '../../client/face-types.ts';
+import { nameServerTool } from '../../tools/mcp/servers.ts';
 import { jsonLine, reasonOf } from '../../system/text.ts';
 import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
 import { finishMerge } from '../../activities/memory/merge-notes.ts';
 import { REPLACED_NOTES } from '../../activities/memory/pending-merge.ts';
+import type { Note } from '../../client/face-types.ts';
 import {
   isNoteName,
   MOST_NOTES,
   NOTE_BYTES,
-  type Note,
   notesFolder,
   readNotes,
   removeNote,

@@ -2,8 +2,8 @@
 import type { Command } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
-import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../client/runtime/monitor.ts';
+import type { Monitor, MonitorFlags } from '../../client/face-types.ts';
+import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/runtime/monitor.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
 import {

@@ -1,7 +1,7 @@
 // perdure repair: says what a damaged transcript has lost and, with --apply, lets its session
 // continue from the last whole step.
 import type { Command } from 'commander';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { withDecidingWorker } from '../decide-session.ts';

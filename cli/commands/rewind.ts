@@ -3,10 +3,9 @@
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
-import type { RewindOptions, RewindResult } from '../../client/sessions/files/rewind-session.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { RewindOptions, RewindResult, PerdureClient } from '../../client/index.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
 import { jsonLine } from '../../system/text.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

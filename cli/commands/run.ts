@@ -1,16 +1,10 @@
 // perdure run: a task from its start to its end, with everything it needs brought up.
 import type { Command } from 'commander';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer, DumpFlags } from '../../client/face-types.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
-import {
-  DUMP_OPTION,
-  DUMP_READABLE_OPTION,
-  type DumpFlags,
-  refuseForOthers,
-  withDump,
-} from '../../client/runtime/dump-options.ts';
+import { DUMP_OPTION, DUMP_READABLE_OPTION, refuseForOthers, withDump } from '../../client/runtime/dump-options.ts';
 import { followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
 import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';

@@ -2,13 +2,11 @@
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../system/text.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
+import type { OverlapPolicy, ScheduleChanges, Triggered, ScheduleInfo } from '../../client/index.ts';
 import { clockChangeText, scheduleTable } from '../../client/render/tables.ts';
-import { type OverlapPolicy, overlapPolicies } from '../../client/schedules/plan.ts';
+import { overlapPolicies } from '../../client/schedules/plan.ts';
 import { cronProblem, timeZoneProblem } from '../../client/schedules/cron.ts';
-import type { ScheduleChanges } from '../../client/schedules/change-schedule.ts';
-import type { Triggered } from '../../client/schedules/firings.ts';
-import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import { formatMoment } from '../../client/units.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';

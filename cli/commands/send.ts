@@ -2,8 +2,7 @@
 // as soon as nothing else runs in it. Durable when it returns, with no worker alive.
 import type { Command } from 'commander';
 import { operations } from '../../client/operations/operations.ts';
-import type { Prompt } from '../../client/sessions/prompt.ts';
-import type { SendOptions } from '../../client/sessions/start.ts';
+import type { Prompt, SendOptions } from '../../client/index.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { Cli } from '../cli.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';

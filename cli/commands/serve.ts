@@ -1,7 +1,8 @@
 // perdure serve: serves the HTTP API for programs and the ops page on one port.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
-import { METRICS_OPTION, type MonitorFlags } from '../../client/runtime/monitor.ts';
+import type { MonitorFlags } from '../../client/face-types.ts';
+import { METRICS_OPTION } from '../../client/runtime/monitor.ts';
 import { addPageOptions, type PortFlags } from '../../page/hosting/page-options.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
 import { STATUS, UsageError } from '../errors.ts';

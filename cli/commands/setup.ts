@@ -1,7 +1,7 @@
 // perdure setup: registers the search attributes that lists and the page filter by on the server's
 // namespace (O1).
 import type { Command } from 'commander';
-import type { AttributeCheck, AttributesFound, AttributeState } from '../../client/sessions/find/attributes.ts';
+import type { AttributeCheck, AttributesFound, AttributeState } from '../../client/face-types.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';

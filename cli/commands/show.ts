@@ -1,10 +1,8 @@
 // perdure show: prints a session's transcript, its runs and their results, and whether all of it is
 // sound. Needs no worker.
 import type { Command } from 'commander';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer, BackgroundCommand, SessionReading } from '../../client/face-types.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
-import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
-import type { SessionReading } from '../../client/sessions/read.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

@@ -1,7 +1,7 @@
 // `npm start -- "task"` starts server, worker and page, and runs the task in the folder it was
 // called in.
 import type { Command } from 'commander';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';

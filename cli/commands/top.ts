@@ -3,10 +3,10 @@
 import type { Command } from 'commander';
 import { reasonOf } from '../../system/text.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { type TopFrame, topLines } from '../render/top.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { isPlain } from '../../client/paint.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';

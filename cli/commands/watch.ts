@@ -2,7 +2,8 @@
 // current run to its end. Of a run that has ended, it prints the end.
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
+import type { RunOutcome } from '../../client/index.ts';
 import type { Cli } from '../cli.ts';
 import { showLately } from '../chat/show-lately.ts';
 import { endStatus, followRun } from '../follow-run.ts';
@@ -10,7 +11,6 @@ import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { agentsAtWork, isAtRest } from '../../client/follow/goal.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
-import type { RunOutcome } from '../../client/sessions/outcome.ts';
 import { readSession } from '../../client/sessions/read.ts';
 import { findSession } from '../chat/find-session.ts';
 import { withinWorkplace } from '../within-workplace.ts';

@@ -1,9 +1,10 @@
 // Formats the line that an event takes on the screen.
-import type { LiveEvent } from '../../store/live/events.ts';
+import type { LiveEvent } from '../../client/index.ts';
+import type { Paint } from '../../client/face-types.ts';
 import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
-import { type Paint, oneLine } from '../../client/paint.ts';
+import { oneLine } from '../../client/paint.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';

@@ -1,9 +1,9 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. Void output is
 // said to be void and is not repeated (L16).
-import { isTombstone, type WatchedEvent } from '../../store/live/events.ts';
+import type { WatchedEvent, Followed, RunOutcome } from '../../client/index.ts';
+import type { Paint } from '../../client/face-types.ts';
+import { isTombstone } from '../../store/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
-import type { RunOutcome } from '../../client/sessions/outcome.ts';
 import { approvalText, callToDecideText } from '../../client/render/approval-text.ts';
 import { isOrdinary } from '../../client/render/words.ts';
 import { isPicked } from '../approving/pick-decision.ts';
@@ -12,7 +12,7 @@ import { fullCommand } from '../../client/render/context-words.ts';
 import { errorOf, outcomeText, unlessSaid } from '../../client/render/ending-words.ts';
 import { eventLine, type LineEvent } from './event-line.ts';
 import { linePen, type Pen, type TerminalPen, terminalPen } from '../terminal/pens.ts';
-import { oneLine, type Paint } from '../../client/paint.ts';
+import { oneLine } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { LiveView, reduceLive, type Revoked } from '../../client/view/reduce-live.ts';
 import { callAgain } from '../../client/render/tool-lines.ts';

@@ -1,9 +1,9 @@
 // Formats the changes of files that going back to an earlier point makes, and all else it would do.
-import { oneLine, type Paint } from '../../client/paint.ts';
+import type { Paint } from '../../client/face-types.ts';
+import type { RewoundFile, RewindResult } from '../../client/index.ts';
+import { oneLine } from '../../client/paint.ts';
 import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { markRows } from '../../client/render/width.ts';
-import type { RewoundFile } from '../../client/sessions/files/look-at-files.ts';
-import type { RewindResult } from '../../client/sessions/files/rewind-session.ts';
 import { formatCount } from '../../client/units.ts';
 
 /** `most` bounds the lines; `more` files are not in the list. */

@@ -1,7 +1,7 @@
 // Describes in one line what a followed run does now: phase, iteration, time, tokens and cost so
 // far, how full the context is. Folded from its events. Pure.
 import { addSpend, noSpend, type Spend, totalTokens } from '../../workflows/contract/loop.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/index.ts';
 import { oneLine } from '../../client/paint.ts';
 import { formatMoney, formatTokens, shortTime } from '../../client/units.ts';
 

@@ -1,8 +1,9 @@
 // Puts sessions into groups by what they need from a person, for `top` and `list`. Pure.
-import type { Paint } from '../../client/paint.ts';
-import { isFailedSession, type SessionInfo } from '../../client/sessions/info.ts';
+import type { Paint, PlacedSession, SessionTree } from '../../client/face-types.ts';
+import type { SessionInfo } from '../../client/index.ts';
+import { isFailedSession } from '../../client/sessions/info.ts';
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';
-import { type PlacedSession, plantTrees, rowsOfTree, type SessionTree } from '../../client/sessions/trees.ts';
+import { plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
 
 export type SessionSort = 'age' | 'cost' | 'title';
 export const SORTS: readonly SessionSort[] = ['age', 'cost', 'title'];

@@ -3,8 +3,9 @@
 // apart. Pure.
 import { endWords } from '../../client/render/ending-words.ts';
 import { transitionText } from '../../client/render/words.ts';
-import { type Bar, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
-import { oneLine, type Paint } from '../../client/paint.ts';
+import type { Bar, SegmentKind, Paint } from '../../client/face-types.ts';
+import { workerName } from '../../client/sessions/history/bars.ts';
+import { oneLine } from '../../client/paint.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
 import { displayWidth, wrapLine } from '../../client/render/width.ts';
 

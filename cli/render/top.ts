@@ -1,16 +1,14 @@
 // Formats the screen of `perdure top`: sessions in groups by what they need, the title first. Pure.
-import type { Paint } from '../../client/paint.ts';
+import type { Paint } from '../../client/face-types.ts';
+import type { SessionCounts, SessionInfo, WaitingApproval } from '../../client/index.ts';
 import { oneLine } from '../../client/paint.ts';
 import { nowText } from '../../client/render/now-words.ts';
 import { callWhat } from '../../client/render/tool-lines.ts';
 import { endWords } from '../../client/render/ending-words.ts';
 import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
-import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
 import { contextShare } from '../../client/sessions/running/running-row.ts';
 import { titleInTree } from '../../client/sessions/trees.ts';
 import { isAtLeast } from '../../client/sessions/running/with-running.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { formatMoney, shortAge } from '../../client/units.ts';
 import {
   groupHeading,

@@ -2,13 +2,21 @@
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import { isUntimed } from '../../store/live/retell.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
-import { type Entry, type EpochEntry, type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
+import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../client/index.ts';
+import type {
+  LeftBehind,
+  SessionReading,
+  PairedOutcomes,
+  Paint,
+  BackgroundCommand,
+  OpenAgent,
+  OpenAgents,
+} from '../../client/face-types.ts';
+import { isRepeated } from '../../store/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
-import type { LeftBehind } from '../../client/sessions/history/left-behind.ts';
-import type { SessionReading } from '../../client/sessions/read.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
 import { isOrdinary, noticeText, reasonText, transitionText } from '../../client/render/words.ts';
 import { approvalHint } from '../../client/render/approval-text.ts';
@@ -19,14 +27,12 @@ import { searchBlockLine } from '../../client/render/search-words.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';
 import { outcomeWords } from '../../client/render/outcome-words.ts';
-import { type PairedOutcomes, pairOutcomes, REPEATED } from '../../client/render/paired-outcomes.ts';
-import { type Paint, oneLine } from '../../client/paint.ts';
+import { pairOutcomes, REPEATED } from '../../client/render/paired-outcomes.ts';
+import { oneLine } from '../../client/paint.ts';
 import { markRows } from '../../client/render/width.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 import { showUnseen } from '../../system/text.ts';
 import { textStream } from '../terminal/markdown-stream.ts';
-import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
-import type { OpenAgent, OpenAgents } from '../../client/sessions/history/open-agents.ts';
 import { formatCount, formatMoment, formatMoney, shortTime } from '../../client/units.ts';
 
 /** Most characters of one message. */

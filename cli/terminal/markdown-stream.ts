@@ -1,8 +1,8 @@
 // Renders a model's text as Markdown on a terminal while it arrives, wrapped between words.
 // Complete rows are given out once and never drawn again; the last few, which may still change, are
 // drawn below everything else. All text has been made harmless before.
-import type { Paint } from '../../client/paint.ts';
-import { inlineSpans, type MarkdownSpan } from '../../client/render/inline-markdown.ts';
+import type { Paint, MarkdownSpan } from '../../client/face-types.ts';
+import { inlineSpans } from '../../client/render/inline-markdown.ts';
 import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
 import { truncateToWidth, displayWidth, splitGraphemes } from '../../client/render/width.ts';
 import { present } from '../../workflows/contract/present.ts';

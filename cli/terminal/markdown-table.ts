@@ -1,7 +1,7 @@
 // Renders a Markdown table on a terminal: in columns where it fits, else as it was written. Also
 // defines how marked words look. Pure.
-import type { Paint } from '../../client/paint.ts';
-import { inlineSpans, type TextMark } from '../../client/render/inline-markdown.ts';
+import type { Paint, TextMark } from '../../client/face-types.ts';
+import { inlineSpans } from '../../client/render/inline-markdown.ts';
 import { displayWidth, wrapLine } from '../../client/render/width.ts';
 
 export const LOOKS: Readonly<Record<TextMark, (paint: Paint) => (text: string) => string>> = {

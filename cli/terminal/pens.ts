@@ -1,6 +1,6 @@
 // Writes output in one of two ways: as it comes, or rendered and wrapped on a terminal that is
 // drawn on.
-import type { Paint } from '../../client/paint.ts';
+import type { Paint } from '../../client/face-types.ts';
 import { type TextStream, textStream } from './markdown-stream.ts';
 import { rowsText } from '../../client/render/width.ts';
 

@@ -1,11 +1,10 @@
 // Runs the live screen of `perdure top`: draws it, looks again, and does what a key asks for.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callToDecideText } from '../../client/render/approval-text.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
+import type { SessionInfo, WaitingApproval } from '../../client/index.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { oneLine } from '../../client/paint.ts';
 import { formatCount } from '../../client/units.ts';
 import { reasonOf } from '../../system/text.ts';

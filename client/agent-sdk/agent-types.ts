@@ -1,6 +1,6 @@
 // Turns the `agents` of a query into the agent types of a configuration.
 import { isListedAs, SERVER_PREFIX } from '../../tools/listed.ts';
-import type { PerdureConfig } from '../../worker/config/config.ts';
+import type { PerdureConfig } from '../index.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';

@@ -1,13 +1,13 @@
 // Turns the program's hooks into hooks of the worker. They run in the program's process, and the
 // session waits while it is gone.
-import type { HookName } from '../../activities/hooks/payloads.ts';
 import type {
+  HookName,
   FunctionHook,
   HookAnswers,
   HookConfig,
   HookInput as OurInput,
-} from '../../activities/hooks/hook-config.ts';
-import type { HookPayload as HookInputs } from '../../activities/hooks/payloads.ts';
+  HookPayload as HookInputs,
+} from '../face-types.ts';
 import { runWithin } from '../../system/async.ts';
 import { MOST_WAIT_MS } from './call-order.ts';
 import { createHookRelay, type HookRelay, tellHook } from './hook-events.ts';

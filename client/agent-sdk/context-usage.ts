@@ -1,10 +1,10 @@
 // Tells how full the window of a session's model is, from the count that the API gave of its last
 // request. Instructions, tools and messages are counted together.
-import type { Entry } from '../../store/log/entries.ts';
+import type { Entry } from '../index.ts';
+import type { Workplace } from '../face-types.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
-import type { Workplace } from '../runtime/workplace.ts';
 import { headOf } from '../sessions/newest-head.ts';
 import { transcriptReader } from '../sessions/transcript-reader.ts';
 import type { SDKControlGetContextUsageResponse } from './shapes/query.ts';

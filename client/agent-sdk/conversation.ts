@@ -2,16 +2,13 @@
 // answers one is followed to its end. Stored messages come from the transcript by their position,
 // so that none is missed or told twice, even after the program or a worker died.
 import { randomUUID } from 'node:crypto';
-import type { BodyReader } from '../../store/log/bodies.ts';
-import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
-import type { WatchedEvent } from '../../store/live/events.ts';
+import type { BodyReader, EntryMark, TranscriptReader } from '../face-types.ts';
+import type { Entry, ReplyEntry, WatchedEvent, PerdureClient, ApprovalEvent, RunOutcome } from '../index.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { createMailbox } from '../mailbox.ts';
-import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
-import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
-import type { RunOutcome } from '../sessions/outcome.ts';
-import { beginsAt, type EntryMark, type TranscriptReader } from '../sessions/transcript-reader.ts';
+import { isApprovalEvent } from '../sessions/waiting-approval.ts';
+import { beginsAt } from '../sessions/transcript-reader.ts';
 import type { HookRelay } from './hook-events.ts';
 import { createLiveMessages, type LiveMessages } from './live.ts';
 import { messagesOfEntry, resultMessage } from './messages.ts';

@@ -8,7 +8,7 @@ import { isListedAs } from '../../tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
-import type { WaitingApproval } from '../sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../index.ts';
 import { inwardRules, outwardName } from './names.ts';
 import { modeInEffect } from './permission-modes.ts';
 import type { PermissionMode, PermissionRuleValue, PermissionUpdate } from './shapes/permissions.ts';

@@ -5,7 +5,7 @@ import { z as z3 } from 'zod/v3';
 import { present } from '../../workflows/contract/present.ts';
 import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
-import type { Tool } from '../../tools/tool.ts';
+import type { Tool } from '../face-types.ts';
 import { ClientProblem } from '../problem.ts';
 import type { AnyZodRawShape } from './shapes/mcp.ts';
 

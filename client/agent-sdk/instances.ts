@@ -3,8 +3,9 @@
 import type { z } from 'zod';
 import { callAsTask } from '../../tools/mcp/call-task.ts';
 import { McpError } from '../../tools/mcp/failures.ts';
-import { FOR_EVER, type Link, linkInProcess } from '../../tools/mcp/link.ts';
-import { type ListedTool, listTools } from '../../tools/mcp/list-tools.ts';
+import type { Link, ListedTool } from '../face-types.ts';
+import { FOR_EVER, linkInProcess } from '../../tools/mcp/link.ts';
+import { listTools } from '../../tools/mcp/list-tools.ts';
 import { callResult } from '../../tools/mcp/results.ts';
 import { IDEMPOTENCY_KEY } from '../../tools/mcp/server-tools.ts';
 import { mcpBounds, PROGRESS_CALL_MS } from '../../tools/mcp/servers.ts';

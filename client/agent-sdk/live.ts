@@ -2,7 +2,7 @@
 // retries. They are best effort, and are never repeated.
 import { randomUUID } from 'node:crypto';
 import { defaultBackoff } from '../../store/configuration.ts';
-import type { WatchedEvent } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../index.ts';
 import { noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { SDKMessage, SDKPartialAssistantMessage } from './shapes/messages.ts';

@@ -2,9 +2,9 @@
 // `compact_boundary`, each with an id that follows from its position in the transcript, so that
 // every reading yields the same ids.
 import type { UUID } from 'node:crypto';
-import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
+import type { Entry, ReplyEntry, RunOutcome } from '../index.ts';
 import { addSpend, noSpend, noUsage, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
-import { roundUsd, type RunOutcome } from '../sessions/outcome.ts';
+import { roundUsd } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { VERSION } from '../../worker/version.ts';

@@ -5,7 +5,7 @@ import { present } from '../../workflows/contract/present.ts';
 import { splitQuestions } from '../../store/transcript/question-lists.ts';
 import { inwardInput as inwardByNames, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
-import type { ToolNames } from '../../store/configuration.ts';
+import type { ToolNames } from '../face-types.ts';
 
 const todos = {
   name: 'todos',

@@ -4,7 +4,7 @@ import { reasonOf } from '../../system/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { isAtRest } from '../follow/goal.ts';
 import { ClientProblem } from '../problem.ts';
-import type { SessionDescription } from '../sessions/info.ts';
+import type { SessionDescription } from '../index.ts';
 import { asksSomebody } from './permission-modes.ts';
 import type { Running } from './send-messages.ts';
 

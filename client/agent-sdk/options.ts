@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListedAs, SERVER_PREFIX, RESOURCES } from '../../tools/listed.ts';
-import type { PerdureConfig } from '../../worker/config/config.ts';
+import type { PerdureConfig } from '../index.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/tool-env.ts';
 import { present } from '../../workflows/contract/present.ts';

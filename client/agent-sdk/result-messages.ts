@@ -2,7 +2,7 @@
 // answers with as `tool_use_result`.
 import type { UUID } from 'node:crypto';
 import { present } from '../../workflows/contract/present.ts';
-import type { Outcome, ReplyEntry } from '../../store/log/entries.ts';
+import type { Outcome, ReplyEntry } from '../index.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import { toolResponse } from './tool-responses.ts';

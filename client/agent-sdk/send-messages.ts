@@ -3,8 +3,8 @@
 import { createMailbox } from '../mailbox.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
-import type { Workplace } from '../runtime/workplace.ts';
-import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
+import type { Workplace } from '../face-types.ts';
+import type { Prompt, PromptBlock } from '../index.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { CompactionRequest, OptionChanges } from '../../workflows/contract/session.ts';
 import { parseCompaction, isClear } from './commands.ts';

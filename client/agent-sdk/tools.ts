@@ -3,11 +3,11 @@
 import { randomUUID } from 'node:crypto';
 import { present } from '../../workflows/contract/present.ts';
 import { callResult, toToolOutput } from '../../tools/mcp/results.ts';
-import type { McpServer, McpServers, ServerQuestion } from '../../tools/mcp/servers.ts';
+import type { McpServer, McpServers, ServerQuestion, Tool, ToolContext } from '../face-types.ts';
 import { ClientProblem } from '../problem.ts';
 import { TimedOut, runWithin } from '../../system/async.ts';
 import { SERVER_PREFIX } from '../../tools/listed.ts';
-import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../tools/tool.ts';
+import { defineTool, ToolFailure } from '../../tools/tool.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { readInputSchema } from './input-schemas.ts';
 import { ConnectedInstance, connectInstances } from './instances.ts';

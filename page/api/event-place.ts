@@ -3,7 +3,7 @@
 // from its beginning, since an attempt may have died meanwhile; what was seen of it is taken back
 // first, so that nothing valid is told twice.
 import { isTombstone } from '../../store/live/events.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/index.ts';
 import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import { attemptName } from '../../client/view/reduce-live.ts';
 import { ClientProblem } from '../../client/problem.ts';

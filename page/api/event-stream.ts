@@ -2,13 +2,12 @@
 // id.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { jsonLine } from '../../system/text.ts';
-import type { Followed, SeenIteration } from '../../client/follow/cursor.ts';
+import type { Followed, SeenIteration, SessionDescription } from '../../client/index.ts';
 import { goalAfter, hasNoRun } from '../../client/follow/goal.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { BEAT, BEAT_MS, type NextText, sendFrames } from '../event-frames.ts';
 import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace } from './event-place.ts';
-import type { SessionDescription } from '../../client/sessions/info.ts';
 import { HttpProblem, problemOf } from './problems.ts';
 import { eventsWithPlaces, type PlacedEvent } from './resume-events.ts';
 

@@ -3,7 +3,8 @@ import type { Context } from 'hono';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { StoreError } from '../../store/values/store.ts';
 import type { Operation } from '../../client/operations/operation.ts';
-import { ClientProblem, type ProblemKind } from '../../client/problem.ts';
+import type { ProblemKind } from '../../client/index.ts';
+import { ClientProblem } from '../../client/problem.ts';
 import { mayDo, type Role } from '../hosting/people.ts';
 
 type Status = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 421 | 500 | 503;

@@ -1,6 +1,6 @@
 // Operations that only read.
 import type { z } from 'zod';
-import type { TranscriptEntry } from '../../client/perdure-client.ts';
+import type { TranscriptEntry } from '../../client/index.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { type ApiRequest, getRoute, type Route } from './route.ts';

@@ -1,12 +1,10 @@
 // Yields the events of a stream, each with the place of a listener that has seen it. A returning
 // listener continues from its place.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { isTombstone, tombstoneOf, type WatchedEvent } from '../../store/live/events.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
-import type { FollowOptions } from '../../client/follow/follow.ts';
+import type { WatchedEvent, Followed, FollowOptions, SessionDescription } from '../../client/index.ts';
+import { isTombstone, tombstoneOf } from '../../store/live/events.ts';
 import { goalOf } from '../../client/follow/goal.ts';
 import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
-import type { SessionDescription } from '../../client/sessions/info.ts';
 import { attemptName } from '../../client/view/reduce-live.ts';
 import type { PagePorts } from '../ports.ts';
 import { type EventPlace, formatPlace, OVER, placeAt, PlaceTracker } from './event-place.ts';

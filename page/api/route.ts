@@ -5,7 +5,7 @@ import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { refuseUnknown } from '../../client/options.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import type { PersonRequest } from '../../client/sessions/history/recent.ts';
+import type { PersonRequest } from '../../client/face-types.ts';
 import type { Role } from '../hosting/people.ts';
 import type { Acting, PagePorts } from '../ports.ts';
 import { nothing } from '../../client/operations/shapes.ts';

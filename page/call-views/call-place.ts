@@ -1,7 +1,7 @@
 // Looks at where a call that waits would run.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import type { PagePorts } from '../ports.ts';
 import { readWanted, type FileNow } from './file-change.ts';
 

@@ -1,6 +1,7 @@
 // Draws pieces of what is happening: streaming words, calls, lines, and what was taken back.
 import { showUnseen } from '../../system/text.ts';
-import type { LiveEvent, PlacedTombstone } from '../../store/live/events.ts';
+import type { LiveEvent } from '../../client/index.ts';
+import type { PlacedTombstone } from '../../client/face-types.ts';
 import type { ItemEvent, LiveItem } from '../../client/view/reduce-live.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';

@@ -2,7 +2,7 @@
 // to an attempt: when that is stored, the transcript has it, and when it dies, it is taken back
 // (L16). Pure: events in, changes out.
 import { showUnseen } from '../../system/text.ts';
-import type { ChannelItem } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../client/index.ts';
 import { isOrdinary } from '../../client/render/words.ts';
 import { type Change as LiveChange, type LiveItem, LiveView, reduceLive } from '../../client/view/reduce-live.ts';
 import type { Progress } from '../transcript/call-card.tsx';

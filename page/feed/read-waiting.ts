@@ -1,5 +1,5 @@
 // Reads what waits for a person, and notes where the store cannot be read.
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { PagePorts } from '../ports.ts';

@@ -1,7 +1,7 @@
 // Follows one session for all its viewers in this process. The live channel tells what happens, a
 // look each second tells how the session stands, and the store has what counts: anything the
 // channel loses is read from there, so that a viewer has no gap.
-import type { ChannelItem } from '../../store/live/events.ts';
+import type { ChannelItem, SessionDescription } from '../../client/index.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import { createLimit, pause } from '../../system/async.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
@@ -13,7 +13,7 @@ import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { noRecentRequests } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { isUnderWay, type SessionDescription } from '../../client/sessions/info.ts';
+import { isUnderWay } from '../../client/sessions/info.ts';
 import { withRunning } from '../../client/sessions/running/with-running.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ItemContext } from '../transcript/item-view.tsx';

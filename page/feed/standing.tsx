@@ -1,30 +1,33 @@
 // The state of a session for all its viewers: the transcript read so far, what waits for a person,
 // what is wrong; and the changes on the screen when more is known.
-import { createConfigReader, type RunConfig } from '../../store/configuration.ts';
+import type {
+  RunConfig,
+  View,
+  ItemFold,
+  RecentRequests,
+  BackgroundCommand,
+  BackgroundStart,
+  Item,
+  Items,
+} from '../../client/face-types.ts';
+import type { SessionDescription, SessionInfo, WaitingApproval } from '../../client/index.ts';
+import { createConfigReader } from '../../store/configuration.ts';
 import { createLimit } from '../../system/async.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
 import { isDamage, StoreError } from '../../store/values/store.ts';
-import { emptyView, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
+import { emptyView, loadView, loadWorkingView } from '../../store/view/view.ts';
 import { createViewCache } from '../../store/view/view-cache.ts';
 import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { SessionDescription, SessionInfo } from '../../client/sessions/info.ts';
 import { findAgentCalls, matchAgents } from '../../client/sessions/history/agent-calls.ts';
-import { foldItems, type ItemFold } from '../../client/sessions/history/fold-items.ts';
-import type { RecentRequests } from '../../client/sessions/history/recent.ts';
-import {
-  type BackgroundCommand,
-  backgroundCommands,
-  findBackgroundCommands,
-  type BackgroundStart,
-} from '../../client/sessions/history/background.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import { foldItems } from '../../client/sessions/history/fold-items.ts';
+import { backgroundCommands, findBackgroundCommands } from '../../client/sessions/history/background.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { type CallPlace, readPlace } from '../call-views/call-place.ts';
 import { cardOf, isDrawn, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
-import { type Item, type Items, transcriptItems } from '../../client/sessions/history/items.ts';
+import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { filesLines } from '../../client/render/files-words.ts';
 import { type Trouble, createTroubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';

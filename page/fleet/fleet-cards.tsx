@@ -1,5 +1,5 @@
 // The cards above the list: how many work and wait, what it costs, what goes wrong, over time.
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { formatCount, formatMoment, formatMoney } from '../../client/units.ts';
 import { Age, AreaPlot, LocalTime, BarPlot, formatNumber, shortAmount } from '../figures.tsx';
 import type { Plots } from './fleet-plots.ts';

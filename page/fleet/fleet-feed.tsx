@@ -2,9 +2,7 @@
 // viewers of the same view.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
-import type { SessionPage } from '../../client/sessions/find/list-sessions.ts';
+import type { WaitingApproval, SessionCounts, SessionPage } from '../../client/index.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { readWaiting } from '../feed/read-waiting.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';

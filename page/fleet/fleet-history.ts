@@ -3,7 +3,7 @@
 // process has seen.
 import type { Client } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionInfo } from '../../client/index.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';

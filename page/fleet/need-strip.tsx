@@ -2,7 +2,7 @@
 import { showUnseen } from '../../system/text.ts';
 import { parseQuestion } from '../../client/render/approval-text.ts';
 import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { formatCount } from '../../client/units.ts';
 import { oneLine } from '../../client/paint.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';

@@ -1,10 +1,10 @@
 // Tells when the last run of a session that is idle has ended, which lists do not know: its
 // transcript says so, and is read once for each head.
 import { readSegment } from '../../store/log/read-chain.ts';
-import { type Store, StoreError } from '../../store/values/store.ts';
+import type { Store, SessionInfo } from '../../client/index.ts';
+import { StoreError } from '../../store/values/store.ts';
 import { createLimit } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
 
 /** Milliseconds since the epoch, by session. */
 export type RunEnds = ReadonlyMap<string, number>;

@@ -1,6 +1,6 @@
 // A row of the list of sessions, and the headings above: what each does now, and its figures.
 import { showUnseen } from '../../system/text.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionInfo } from '../../client/index.ts';
 import { contextShare } from '../../client/sessions/running/running-row.ts';
 import { isAtLeast } from '../../client/sessions/running/with-running.ts';
 import { formatMoney } from '../../client/units.ts';

@@ -1,7 +1,7 @@
 // What a list shows of a session's state: a shape, a colour and a word, and what it does in a line.
 // Pure.
 import { showUnseen } from '../../system/text.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionInfo } from '../../client/index.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { configurationName } from '../../client/sessions/no-worker.ts';
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';

@@ -2,9 +2,9 @@
 // polls for work. One look serves all viewers.
 import type { Client } from '@temporalio/client';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import { measureShadow, readRoom, type ShadowRoom, type ShadowSize } from '../../store/snapshots/shadow-size.ts';
+import type { ShadowRoom, ShadowSize, OpenedServer } from '../../client/face-types.ts';
+import { measureShadow, readRoom } from '../../store/snapshots/shadow-size.ts';
 import { reasonOf } from '../../system/text.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { impatient } from '../../client/sessions/persist.ts';
 import { livePollers } from '../../client/sessions/worker-polls.ts';
 

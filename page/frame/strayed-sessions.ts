@@ -1,6 +1,6 @@
 // Counts the open sessions whose transcripts lie in another store than the one that is read: theirs
 // was emptied or replaced.
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
 
 /** Open sessions that are looked at, the newest ones. */
 const LOOKED_AT = 1_000;

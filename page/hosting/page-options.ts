@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { parseForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
 import type { HostFlags, PageHost } from './page-host.ts';
-import type { OpenedServer } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../connection/data-folder.ts';

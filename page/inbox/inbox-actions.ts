@@ -5,7 +5,7 @@ import { createLimit } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { formatCount } from '../../client/units.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { RuleChanges } from '../../workflows/contract/session.ts';
 import { runOf } from '../call-views/call-place.ts';

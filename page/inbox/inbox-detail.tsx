@@ -2,7 +2,7 @@
 // it would do, and the answers.
 import { showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
-import type { LastDecision } from '../../client/sessions/find/last-decision.ts';
+import type { LastDecision } from '../../client/face-types.ts';
 import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
 import { formatCount } from '../../client/units.ts';
 import { runOf } from '../call-views/call-place.ts';

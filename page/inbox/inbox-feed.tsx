@@ -3,7 +3,7 @@
 import { pause } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { ofAgent } from '../../client/render/approval-text.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { holdAnswers, type PagePorts } from '../ports.ts';

@@ -1,6 +1,6 @@
 // The inbox: what waits for a person as a list, and the chosen call in full.
 import { raw } from 'hono/html';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { readPlace } from '../call-views/call-place.ts';
 import { htmlOf, Layout } from '../layout.tsx';

@@ -1,7 +1,7 @@
 // The form of a new schedule: when it fires, in which zone, what it does and where.
 import { z } from 'zod';
-import { overlapPolicies, type OverlapPolicy } from '../../client/schedules/plan.ts';
-import type { Schedules } from '../../client/schedules/schedules.ts';
+import type { OverlapPolicy, Schedules } from '../../client/index.ts';
+import { overlapPolicies } from '../../client/schedules/plan.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { DialogHead } from '../dialog-head.tsx';
 import type { PagePorts } from '../ports.ts';

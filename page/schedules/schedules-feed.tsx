@@ -2,7 +2,7 @@
 import { createLimit, pause } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
+import type { ScheduleInfo } from '../../client/index.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
 import { clockChangeText, scheduleStateText } from '../../client/render/tables.ts';

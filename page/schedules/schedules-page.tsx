@@ -2,7 +2,7 @@
 // does to one.
 import { raw } from 'hono/html';
 import { ClientProblem } from '../../client/problem.ts';
-import type { Schedules } from '../../client/schedules/schedules.ts';
+import type { Schedules } from '../../client/index.ts';
 import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
 import { SCHEDULES, type SchedulesFeed } from './schedules-feed.tsx';

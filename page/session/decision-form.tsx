@@ -3,7 +3,7 @@
 import { showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
 import { oneLine } from '../../client/paint.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { WaitingApproval } from '../../client/index.ts';
 import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
 import { CallView } from '../call-views/call-view.tsx';

@@ -5,11 +5,11 @@ import { stream } from 'hono/streaming';
 import { jsonLine, showUnseen } from '../../system/text.ts';
 import { transcriptParts } from '../../client/render/full-transcript.ts';
 import { sessionJson, readWholeResult } from '../../client/sessions/dump.ts';
-import type { SessionReading } from '../../client/sessions/read.ts';
+import type { SessionReading, Item } from '../../client/face-types.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { PagePorts } from '../ports.ts';
 import { MEDIA_TYPES, type MediaType } from '../../workflows/contract/people.ts';
-import { isReply, type Item } from '../../client/sessions/history/items.ts';
+import { isReply } from '../../client/sessions/history/items.ts';
 
 export type Kind = 'jsonl' | 'md';
 

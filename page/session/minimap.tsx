@@ -3,8 +3,7 @@
 import { showUnseen } from '../../system/text.ts';
 import { shortTime } from '../../client/units.ts';
 import { iterationsOf } from '../../client/sessions/history/iterations.ts';
-import type { Step } from '../../client/sessions/history/steps.ts';
-import type { SegmentKind } from '../../client/sessions/history/bars.ts';
+import type { Step, SegmentKind } from '../../client/face-types.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { Standing } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';

@@ -4,7 +4,8 @@ import { onOneLine, showUnseen } from '../../system/text.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
 import { nowText as stepText } from '../../client/render/now-words.ts';
 import { endWords } from '../../client/render/ending-words.ts';
-import type { RunningState } from '../../client/sessions/running/running-row.ts';
+import type { RunningState } from '../../client/index.ts';
+import type { BackgroundCommand } from '../../client/face-types.ts';
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { formatCount, formatMoney } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
@@ -16,7 +17,6 @@ import { ContextLines } from './inspector.tsx';
 import { RequestList } from './lately.tsx';
 import { isOpening, transcriptFacts } from './session-facts.ts';
 import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
-import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
 
 export function NowPart({ standing }: { readonly standing: Standing }) {
   const { seen, background, recent, config } = standing;

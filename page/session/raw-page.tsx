@@ -1,7 +1,7 @@
 // Shows the newest entries of a transcript as they are stored, and offers all of it to download.
 import { showUnseen } from '../../system/text.ts';
-import type { Entry } from '../../store/log/entries.ts';
-import type { Item } from '../../client/sessions/history/items.ts';
+import type { Entry } from '../../client/index.ts';
+import type { Item } from '../../client/face-types.ts';
 import { formatSize } from '../../client/units.ts';
 import { LocalTime } from '../figures.tsx';
 import type { SessionFeed } from '../feed/session-feed.ts';

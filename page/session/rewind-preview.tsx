@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
 import { countFiles, NOT_NAMED, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { formatCount } from '../../client/units.ts';
-import type { RewindOptions, RewindResult } from '../../client/sessions/files/rewind-session.ts';
+import type { RewindOptions, RewindResult } from '../../client/index.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';

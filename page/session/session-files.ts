@@ -3,9 +3,10 @@
 import { isAbsolute, join } from 'node:path';
 import { ClientProblem } from '../../client/problem.ts';
 import { callsText } from '../../client/render/files-words.ts';
-import { type FilesCapture, listCaptures } from '../../client/sessions/files/calls-behind.ts';
-import type { ChangedFile, DiffOptions } from '../../client/sessions/files/diff-session.ts';
-import { type FileEdit, listTouchedFiles, type TouchedFile } from '../../client/sessions/history/changed-files.ts';
+import type { FilesCapture, ChangedFile, DiffOptions } from '../../client/index.ts';
+import type { FileEdit, TouchedFile } from '../../client/face-types.ts';
+import { listCaptures } from '../../client/sessions/files/calls-behind.ts';
+import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 import type { Standing } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';
 

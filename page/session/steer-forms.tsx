@@ -5,7 +5,7 @@ import { showUnseen } from '../../system/text.ts';
 import { formatCount, formatMoney } from '../../client/units.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
 import type { Standing } from '../feed/standing.tsx';
-import type { RunConfig } from '../../store/configuration.ts';
+import type { RunConfig } from '../../client/face-types.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 
 type Props = { readonly path: string; readonly config: RunConfig | null };

@@ -2,7 +2,7 @@
 // to ask before, and how much it may take.
 import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionInfo } from '../../client/index.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import { present } from '../../workflows/contract/present.ts';

@@ -13,7 +13,8 @@ import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { placeIn, SessionShell } from '../session/session-shell.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
-import { type Bar, barOf, workerName } from '../../client/sessions/history/bars.ts';
+import type { Bar, Iteration, StepsByName } from '../../client/face-types.ts';
+import { barOf, workerName } from '../../client/sessions/history/bars.ts';
 import { agentSegments, barsWithWait } from '../session/lanes.ts';
 import { stripWidth, totalsText, ZoomNote } from '../session/minimap.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
@@ -30,11 +31,9 @@ import {
 } from './clock-rows.ts';
 import { columnsOf } from './columns.ts';
 import {
-  type Iteration,
   iterationName,
   iterationsOf,
   stepsByIteration,
-  type StepsByName,
   withUnstored,
 } from '../../client/sessions/history/iterations.ts';
 import { linkOf, rowId } from './links.ts';

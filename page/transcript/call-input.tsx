@@ -2,7 +2,8 @@
 // an agent as text, a task list as a list, other fields by their names.
 import { showUnseen } from '../../system/text.ts';
 import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
-import { changeOf, diffRows, type FileChange, SHOWN } from '../../client/render/diff-rows.ts';
+import type { FileChange } from '../../client/face-types.ts';
+import { changeOf, diffRows, SHOWN } from '../../client/render/diff-rows.ts';
 import { formatCount } from '../../client/units.ts';
 import { MarkdownText, Tokens } from '../text/markdown-view.tsx';
 import { DiffLines } from './diff-lines.tsx';

@@ -2,7 +2,7 @@
 // reply has a row of its own.
 import { showUnseen } from '../../system/text.ts';
 import { isUntimed } from '../../store/live/retell.ts';
-import type { Outcome } from '../../store/log/entries.ts';
+import type { Outcome } from '../../client/index.ts';
 import { shortTime } from '../../client/units.ts';
 import { Icon } from '../icons.tsx';
 import { CallCard, type ShownCall } from './call-card.tsx';

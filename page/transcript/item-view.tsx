@@ -1,13 +1,9 @@
 // Shows one entry of a transcript. All words of models, tools and people are text, with unseen
 // characters named.
 import { showUnseen } from '../../system/text.ts';
-import {
-  type BoundaryEntry,
-  type Entry,
-  type EpochEntry,
-  type ReplyEntry,
-  isRepeated,
-} from '../../store/log/entries.ts';
+import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry, SessionInfo } from '../../client/index.ts';
+import type { Item, ReplyItem } from '../../client/face-types.ts';
+import { isRepeated } from '../../store/log/entries.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import type { CompactionTrigger, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -25,8 +21,7 @@ import { CallCard, type Progress, type ShownCall, callId, placeOf } from './call
 import { ForkFromHere } from '../session/fork-from-here.tsx';
 import { FoldedReads, isFoldedRead } from './folded-reads.tsx';
 import { MarkdownText } from '../text/markdown-view.tsx';
-import type { SessionInfo } from '../../client/sessions/info.ts';
-import { type Item, type ReplyItem, isReply } from '../../client/sessions/history/items.ts';
+import { isReply } from '../../client/sessions/history/items.ts';
 import { TimedText } from '../figures.tsx';
 import { Moment, htmlOf } from '../layout.tsx';
 import { FoldedText, MarkdownSaid, MediaList, SpokenText } from './said.tsx';

@@ -1,6 +1,7 @@
 // Shows a change as two texts next to each other: what is removed on the left, what takes its place
 // on the right.
-import { type DiffRow, diffRows, type FileChange } from '../../client/render/diff-rows.ts';
+import type { DiffRow, FileChange } from '../../client/face-types.ts';
+import { diffRows } from '../../client/render/diff-rows.ts';
 import { languageOf } from '../text/code-tokens.ts';
 import { Tokens } from '../text/markdown-view.tsx';
 

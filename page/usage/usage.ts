@@ -1,8 +1,7 @@
 // Adds up what sessions took, by day, model, agent type and tag, from the list of sessions. Pure
 // but for `readUsage`.
-import type { SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionInfo, PerdureClient } from '../../client/index.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
 
 export type UsageRow = {
   readonly name: string;

@@ -1,7 +1,6 @@
 // Finds who works: the queues that sessions wait on, who polls each, and what each process has in
 // hand.
-import type { SessionInfo } from '../../client/sessions/info.ts';
-import type { SessionActivity } from '../../client/sessions/running/running-row.ts';
+import type { SessionInfo, SessionActivity } from '../../client/index.ts';
 import { hostQueue, TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { WorkerBeat } from '../../connection/worker-beats.ts';
 import type { PagePorts } from '../ports.ts';

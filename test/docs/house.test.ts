@@ -128,11 +128,11 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['sessions', 'client/sessions/'],
   ['schedules', 'client/schedules/'],
   ['store care', 'client/store-care/'],
-  ['follow', 'client/follow/'],
+  ['follow', 'client/follow/', 'client/view/'],
   ['client', 'client/client.ts', 'client/operations/', 'client/options.ts', 'client/perdure-client.ts'],
   ['render', 'client/render/'],
   ['runtime', 'client/runtime/'],
-  ['exports of the client', 'client/index.ts'],
+  ['exports of the client', 'client/index.ts', 'client/face-types.ts'],
   ['agent sdk', 'client/agent-sdk/'],
   ['testing', 'client/testing/'],
   ['page', 'page/'],
@@ -171,7 +171,7 @@ test('every file imports, types included, from its own room and from those below
 });
 
 test('the typed client imports no worker: what boots one lies in client/runtime/ and what is built on it', () => {
-  const boots = ['client/runtime/', 'client/agent-sdk/', 'client/testing/', 'client/index.ts'];
+  const boots = ['client/runtime/', 'client/agent-sdk/', 'client/testing/', 'client/index.ts', 'client/face-types.ts'];
   const own = files.filter((file) => file.startsWith('client/') && !boots.some((part) => file.startsWith(part)));
   const found = own.flatMap((file) =>
     [...(imports.get(file) ?? [])]
@@ -180,6 +180,23 @@ test('the typed client imports no worker: what boots one lies in client/runtime/
   );
   expect(own.length).toBeGreaterThan(50);
   expect(found).toEqual([]);
+});
+
+const FACES = ['cli/', 'page/', 'client/agent-sdk/'];
+
+test('what is shown to people and programs takes types from behind the client through client/face-types.ts alone', () => {
+  const past = files.flatMap((file) => {
+    const face = FACES.find((part) => file.startsWith(part));
+    if (face === undefined) return [];
+    const found = (text.get(file) ?? '').matchAll(/^import type \{[^}]*\} from '(\.[^']+)'/gm);
+    return [...found]
+      .map(([, path = '']) => relative(root, resolve(root, dirname(file), path)))
+      .filter((other) =>
+        /^(?:store|activities|tools|worker|client\/(?!index|face-types|operations|view|agent-sdk))/.test(other),
+      )
+      .map((other) => `${file} imports ${other}`);
+  });
+  expect(past).toEqual([]);
 });
 
 /** Words that say nothing as the name of a function, of an export or of a constant of a file. */

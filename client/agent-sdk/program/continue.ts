@@ -1,10 +1,11 @@
 // Finds the session that `continue` means: the newest open one of the folder that this program can
 // work on.
-import type { PerdureConfig } from '../../../worker/config/config.ts';
+import type { PerdureConfig } from '../../index.ts';
+import type { OpenedServer } from '../../face-types.ts';
 import type { Env } from '../../../connection/data-folder.ts';
 import { type ForWorkers, isForItsProgram } from '../../../workflows/contract/task-queue.ts';
 import { forWorkersOf } from '../../../worker/config/queue.ts';
-import { type OpenedServer, openWholeServer } from '../../runtime/open-server.ts';
+import { openWholeServer } from '../../runtime/open-server.ts';
 import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 import type { ProgramQuery } from './program.ts';
 

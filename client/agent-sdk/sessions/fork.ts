@@ -1,9 +1,9 @@
 // Forks the sessions of query(), goes back in them, and brings their files back, as the SDK does:
 // points are messages, by their uuids.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Entry } from '../../../store/log/entries.ts';
+import type { Entry } from '../../index.ts';
+import type { OpenedServer } from '../../face-types.ts';
 import { forItsProgram, isForItsProgram, type ForWorkers } from '../../../workflows/contract/task-queue.ts';
-import type { OpenedServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import { newSessionId } from '../../sessions/session-id.ts';
 import { resultUuid } from '../result-messages.ts';

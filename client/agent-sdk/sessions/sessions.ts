@@ -1,13 +1,13 @@
 // Lists, reads, names and deletes the sessions of query(), on the server and in the store that the
 // environment names, as the SDK's functions do.
 import { resolve } from 'node:path';
-import type { Entry } from '../../../store/log/entries.ts';
+import type { Entry, SessionInfo, Store } from '../../index.ts';
+import type { OpenedServer } from '../../face-types.ts';
 import { createBodyReader } from '../../../store/log/bodies.ts';
 import { agentSessionId, type Hash } from '../../../workflows/contract/ids.ts';
 import { present } from '../../../workflows/contract/present.ts';
-import { type OpenedServer, openWholeServer } from '../../runtime/open-server.ts';
+import { openWholeServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
-import type { SessionInfo } from '../../sessions/info.ts';
 import { parseSessionId } from '../../sessions/session-id.ts';
 import { messagesOfEntry } from '../messages.ts';
 import { uuidOf } from '../uuids.ts';
@@ -26,7 +26,7 @@ import type {
 import { forkUpTo } from './fork.ts';
 import { removeSession } from './remove-session.ts';
 import { z } from 'zod';
-import { keySegment, parseStored, type Store } from '../../../store/values/store.ts';
+import { keySegment, parseStored } from '../../../store/values/store.ts';
 
 /** Lists the sessions, newest first, without those of agents. `dir` limits them to one folder. */
 export function listSessions(options: ListSessionsOptions = {}): Promise<SDKSessionInfo[]> {

@@ -1,8 +1,8 @@
 // Builds the messages of an agent from its transcript: its calls and their results, with
 // `parent_tool_use_id`, and its progress as a task.
 import { present } from '../../../workflows/contract/present.ts';
-import type { Bodies } from '../../../store/log/bodies.ts';
-import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
+import type { Bodies } from '../../face-types.ts';
+import type { Entry, ReplyEntry } from '../../index.ts';
 import type { RunEnded, UserEntry } from '../../../workflows/contract/activities.ts';
 import { addSpend, noSpend, type Spend, type Terminal, totalTokens } from '../../../workflows/contract/loop.ts';
 import { messagesOfEntry, outwardMessage } from '../messages.ts';

@@ -2,7 +2,7 @@
 // follows from the call, so that its messages are found while it works and long after.
 import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
 import { present } from '../../../workflows/contract/present.ts';
-import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
+import type { Outcome, ReplyEntry } from '../../index.ts';
 import { agentName, agentSessionId, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
 
 /** An agent of a conversation, as described by the call that started it. */

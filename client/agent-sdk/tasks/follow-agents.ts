@@ -3,13 +3,11 @@
 // each once, by its position there.
 import { pause } from '../../../system/async.ts';
 import { reasonOf } from '../../../system/text.ts';
-import type { BodyReader } from '../../../store/log/bodies.ts';
-import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
+import type { BodyReader, EntryMark, TranscriptReader } from '../../face-types.ts';
+import type { Outcome, ReplyEntry, PerdureClient, SessionInfo } from '../../index.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import type { PerdureClient } from '../../perdure-client.ts';
 import { ClientProblem } from '../../problem.ts';
-import type { SessionInfo } from '../../sessions/info.ts';
-import { beginsAt, type EntryMark, type TranscriptReader } from '../../sessions/transcript-reader.ts';
+import { beginsAt } from '../../sessions/transcript-reader.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 import { AgentTeller } from './agent-messages.ts';

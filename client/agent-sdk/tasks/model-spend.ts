@@ -1,12 +1,11 @@
 // Sums what a run and its agents spent, by model. The replies of each transcript carry their spend,
 // and the rest counts for the small model, which makes summaries and reads pages.
-import type { Entry } from '../../../store/log/entries.ts';
+import type { Entry, RunOutcome } from '../../index.ts';
 import type { AgentSpending } from '../../../workflows/contract/delegation.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { addSpend, noSpend, type Spend, totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
 import { ClientProblem } from '../../problem.ts';
 import { StoreError } from '../../../store/values/store.ts';
-import type { RunOutcome } from '../../sessions/outcome.ts';
 
 export type SpendPorts = {
   /** Reads all that an agent has stored. Throws ClientProblem and StoreError. */

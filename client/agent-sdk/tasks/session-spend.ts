@@ -1,5 +1,5 @@
 // Sums what a session has spent, run by run, by model: a result tells the total so far.
-import type { Entry } from '../../../store/log/entries.ts';
+import type { Entry } from '../../index.ts';
 import { countSearches } from '../../../activities/model/usage-counts.ts';
 import { addSpend, noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import { type SpendPorts, sumSpendByModel } from './model-spend.ts';
