@@ -14,7 +14,7 @@ import { eventLine, type LineEvent } from './event-line.ts';
 import { linePen, type Pen, type TerminalPen, terminalPen } from '../terminal/pens.ts';
 import { oneLine } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
-import { LiveView, reduceLive, type Revoked } from '../../client/view/reduce-live.ts';
+import { LiveView, reduceLive, type Revocation } from '../../client/view/reduce-live.ts';
 import { callAgain } from '../../client/render/tool-lines.ts';
 
 type Screen = {
@@ -72,7 +72,7 @@ export function eventRenderer({ write, paint, own, session, terminal }: Screen):
   const sheet: Sheet = { paint, pen, view, calls, rows, terminal: terminal ?? null, thinking: null, error: null };
   const full = fullCommand(session);
   const render = (event: Followed): void => {
-    // What a run has said stays on the screen when it has ended.
+    // The words of a run stay on the screen when it has ended.
     const changes = 'step' in event && event.type !== 'run_end' ? reduceLive(view, event) : [];
     for (const change of changes) {
       if (change.do === 'revoke') return takeBack(sheet, change);
@@ -191,7 +191,7 @@ function writeThinking(sheet: Sheet, event: Of<'thinking_delta'>): void {
   sheet.thinking = event.step;
 }
 
-function takeBack(sheet: Sheet, { tombstone, hadOutput }: Revoked): void {
+function takeBack(sheet: Sheet, { tombstone, hadOutput }: Revocation): void {
   const { iteration, attempt, retold, why } = tombstone;
   if (sheet.rows) {
     if (iteration !== null) sheet.rows.drop({ iteration });

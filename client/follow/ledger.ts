@@ -6,7 +6,7 @@ import { type LiveEvent, tombstoneOf, type WatchedEvent } from '../../store/live
 import type { AttemptName } from '../../store/live/files.ts';
 import { listContentEvents, listOutcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
-import { attemptName, type ItemEvent, type LiveItem, LiveView, reduceLive } from '../view/reduce-live.ts';
+import { attemptName, type ItemEvent, type ViewItem, LiveView, reduceLive } from '../view/reduce-live.ts';
 import type { RunEntries } from '../sessions/transcript-reader.ts';
 
 export type Ledger = {
@@ -24,7 +24,7 @@ export type Ledger = {
 export function openLedger(run: number): Ledger {
   const view = new LiveView(run);
   /** The items of shown replies, by the names of these. */
-  const shown = new Map<string, Set<LiveItem>>();
+  const shown = new Map<string, Set<ViewItem>>();
   const unchecked = new Set<string>();
 
   const hear = (event: WatchedEvent): void => {
@@ -33,7 +33,7 @@ export function openLedger(run: number): Ledger {
       if (change.do === 'revoke') for (const item of change.items) shown.get(replyName(item))?.delete(item);
       if ((change.do !== 'put' && change.do !== 'patch') || !COMPARED.has(change.item.event.type)) continue;
       const name = replyName(change.item);
-      shown.set(name, (shown.get(name) ?? new Set<LiveItem>()).add(change.item));
+      shown.set(name, (shown.get(name) ?? new Set<ViewItem>()).add(change.item));
       unchecked.add(name);
     }
   };
@@ -61,22 +61,22 @@ const COMPARED: ReadonlySet<string> = new Set(['text_delta', 'reply', 'tool_use'
 const nameByPosition = (position: number): string => `at ${position}`;
 const nameByIteration = (run: number, iteration: number): string => `${run}.${iteration}`;
 
-/** What belongs to no iteration has a name that no reply has. */
-function replyName({ event, run }: LiveItem): string {
+/** Events without an iteration get a name that no reply has. */
+function replyName({ event, run }: ViewItem): string {
   if (event.step === 0) return nameByPosition(event.attempt);
   return nameByIteration(run, 'iteration' in event ? event.iteration : 0);
 }
 
 type Told<Type extends ItemEvent['type']> = Extract<ItemEvent, { readonly type: Type }>;
 
-/** What was shown of one reply; a text for each attempt that told some of it. */
+/** The shown parts of one reply, with a text for each attempt that told some of it. */
 type ShownParts = {
   readonly texts: readonly (AttemptName & { readonly text: string })[];
   readonly calls: readonly Told<'tool_use'>[];
   readonly outcomes: readonly Told<'tool_end'>[];
 };
 
-function partsOf(items: readonly LiveItem[]): ShownParts {
+function partsOf(items: readonly ViewItem[]): ShownParts {
   const texts = new Map<string, AttemptName & { text: string }>();
   for (const { event, text } of items) {
     if (event.type !== 'text_delta' && event.type !== 'reply') continue;

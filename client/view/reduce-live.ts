@@ -1,6 +1,6 @@
-// The only fold of the live channel: events in, changes of items out. An item belongs to the attempt
-// that told it; it goes when that attempt becomes void (L16), or when its step is stored. Pure, and
-// an event costs the same however much the view holds.
+// The only fold of the live channel: events in, changes of items out. An item belongs to the
+// attempt that told it; it goes when that attempt becomes void (L16), or when its step is stored.
+// Pure, and an event costs the same however much the view holds.
 import { RecentMap } from '../../system/recent-map.ts';
 import { type ChannelItem, isTombstone, type LiveEvent, type PlacedTombstone } from '../../store/live/events.ts';
 import type { AttemptName } from '../../store/live/files.ts';
@@ -12,7 +12,7 @@ export type ItemEvent = Placed<
   Exclude<LiveEvent, { readonly type: 'run_start' | 'run_end' | 'tool_start' | 'tool_progress' }>
 >;
 
-export type LiveItem = {
+export type ViewItem = {
   /** Its number in the view. */
   readonly id: number;
   readonly run: number;
@@ -27,31 +27,31 @@ export type LiveItem = {
   text: string;
 };
 
-export type Revoked = {
+export type Revocation = {
   readonly do: 'revoke';
   readonly tombstone: PlacedTombstone;
-  readonly items: readonly LiveItem[];
+  readonly items: readonly ViewItem[];
   /** The attempt has told words, or of calls. */
   readonly hadOutput: boolean;
 };
 
-export type Change =
+export type ViewChange =
   /** `again`: it is a fact of an attempt that died. */
-  | { readonly do: 'put'; readonly item: LiveItem; readonly again: boolean }
+  | { readonly do: 'put'; readonly item: ViewItem; readonly again: boolean }
   /** A block has streamed `text` as well. */
-  | { readonly do: 'patch'; readonly item: LiveItem; readonly text: string }
+  | { readonly do: 'patch'; readonly item: ViewItem; readonly text: string }
   /** The reply that was asked for, or the transcript, has come in their place. */
-  | { readonly do: 'drop'; readonly items: readonly LiveItem[] }
-  | Revoked;
+  | { readonly do: 'drop'; readonly items: readonly ViewItem[] }
+  | Revocation;
 
 export class LiveView {
   /** The run that events belong to. */
   run: number;
   /** Items by attempt, in the order in which they were told. */
-  readonly attempts: RecentMap<string, Map<string, LiveItem>>;
+  readonly attempts: RecentMap<string, Map<string, ViewItem>>;
   readonly withOutput = new Set<string>();
   /** Facts of attempts that died, until another tells them, or a reply that is stored with them. */
-  readonly untold = new Map<string, LiveItem>();
+  readonly pendingFacts = new Map<string, ViewItem>();
   /** Number of items so far. */
   count = 0;
 
@@ -61,19 +61,19 @@ export class LiveView {
     this.attempts = new RecentMap(kept);
   }
 
-  get items(): readonly LiveItem[] {
+  get items(): readonly ViewItem[] {
     return listItems(this.attempts.values());
   }
 }
 
 /** A fact that two attempts have told is listed once. */
-function listItems(attempts: Iterable<ReadonlyMap<string, LiveItem>>): readonly LiveItem[] {
+function listItems(attempts: Iterable<ReadonlyMap<string, ViewItem>>): readonly ViewItem[] {
   return [...new Set([...attempts].flatMap((items) => [...items.values()]))];
 }
 
 /** Changes the view by an event, and returns what has changed. */
-export function reduceLive(view: LiveView, event: ChannelItem): readonly Change[] {
-  if (isTombstone(event)) return [revoke(view, event)];
+export function reduceLive(view: LiveView, event: ChannelItem): readonly ViewChange[] {
+  if (isTombstone(event)) return [revokeAttempt(view, event)];
   if (/^(?:text|thinking|tool)_/.test(event.type)) view.withOutput.add(attemptName(event));
   switch (event.type) {
     case 'run_start':
@@ -84,27 +84,27 @@ export function reduceLive(view: LiveView, event: ChannelItem): readonly Change[
       return [];
     case 'stored':
       // A stored step was preceded by all earlier ones.
-      return drop(view, event.step);
+      return dropThrough(view, event.step);
     case 'run_end':
       // The transcript has the whole run by now, whatever the channel tells again of it.
-      return drop(view, Infinity);
+      return dropThrough(view, Infinity);
     default:
-      return tell(view, event);
+      return tellItem(view, event);
   }
 }
 
 /** The name of an attempt of a step, `step.attempt`. */
 export const attemptName = ({ step, attempt }: AttemptName): string => `${step}.${attempt}`;
 
-function itemsOf({ attempts }: LiveView, place: AttemptName): Map<string, LiveItem> {
+function itemsOf({ attempts }: LiveView, place: AttemptName): Map<string, ViewItem> {
   const name = attemptName(place);
-  const items = attempts.get(name) ?? new Map<string, LiveItem>();
+  const items = attempts.get(name) ?? new Map<string, ViewItem>();
   if (!attempts.has(name)) attempts.set(name, items);
   return items;
 }
 
-function tell(view: LiveView, event: ItemEvent): readonly Change[] {
-  const { run, untold } = view;
+function tellItem(view: LiveView, event: ItemEvent): readonly ViewChange[] {
+  const { run, pendingFacts } = view;
   const items = itemsOf(view, event);
   const fact = factOf(event);
   const key = fact ?? keyOf(event, view.count);
@@ -114,24 +114,24 @@ function tell(view: LiveView, event: ItemEvent): readonly Change[] {
     known.text += text;
     return [{ do: 'patch', item: known, text }];
   }
-  const again = untold.get(key);
+  const again = pendingFacts.get(key);
   const item = again ?? { id: known?.id ?? (view.count += 1), run, event, fact, text: text ?? '' };
   items.set(key, item);
-  untold.delete(key);
+  pendingFacts.delete(key);
   // The facts before a reply are stored with it.
-  if (event.type === 'reply') untold.clear();
+  if (event.type === 'reply') pendingFacts.clear();
   return [...answerRequest(items, event), { do: 'put', item, again: again !== undefined }];
 }
 
 /** The request of an attempt goes when its reply begins. */
-function answerRequest(items: Map<string, LiveItem>, { type }: ItemEvent): readonly Change[] {
+function answerRequest(items: Map<string, ViewItem>, { type }: ItemEvent): readonly ViewChange[] {
   const request = items.get('request_start');
   if (!request || !/^(?:text_delta|thinking_delta|tool_use|reply)$/.test(type)) return [];
   items.delete('request_start');
   return [{ do: 'drop', items: [request] }];
 }
 
-function drop({ attempts, withOutput }: LiveView, step: number): readonly Change[] {
+function dropThrough({ attempts, withOutput }: LiveView, step: number): readonly ViewChange[] {
   const over = [...attempts].filter(([name]) => Number.parseInt(name, 10) <= step);
   for (const [name] of over) {
     attempts.delete(name);
@@ -140,11 +140,11 @@ function drop({ attempts, withOutput }: LiveView, step: number): readonly Change
   return [{ do: 'drop', items: listItems(over.map(([, items]) => items)) }];
 }
 
-function revoke(view: LiveView, tombstone: PlacedTombstone): Revoked {
+function revokeAttempt(view: LiveView, tombstone: PlacedTombstone): Revocation {
   const items = itemsOf(view, tombstone);
-  const revoked: LiveItem[] = [];
+  const revoked: ViewItem[] = [];
   for (const [key, item] of items) {
-    if (item.fact !== null) view.untold.set(key, item);
+    if (item.fact !== null) view.pendingFacts.set(key, item);
     // It stays true that there is a retry, and why.
     else if (item.event.type !== 'retry' && items.delete(key)) revoked.push(item);
   }

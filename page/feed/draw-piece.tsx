@@ -2,7 +2,7 @@
 import { showUnseen } from '../../system/text.ts';
 import type { LiveEvent } from '../../client/index.ts';
 import type { PlacedTombstone } from '../../client/face-types.ts';
-import type { ItemEvent, LiveItem } from '../../client/view/reduce-live.ts';
+import type { ItemEvent, ViewItem } from '../../client/view/reduce-live.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
@@ -20,9 +20,9 @@ export const anchorOf = (
   { iteration, index }: { readonly iteration: number; readonly index: number },
 ): string => `${run}-${iteration}-${index}`;
 
-export const pieceId = ({ id }: LiveItem): string => `piece-${id}`;
+export const pieceId = ({ id }: ViewItem): string => `piece-${id}`;
 
-export function drawPiece(item: LiveItem, progress: (anchor: string) => Progress | undefined): string {
+export function drawPiece(item: ViewItem, progress: (anchor: string) => Progress | undefined): string {
   const { event, run } = item;
   const id = pieceId(item);
   switch (event.type) {

@@ -56,7 +56,7 @@ function joinTexts(changes: readonly Change[]): readonly Change[] {
   return joined;
 }
 
-/** Sends a feed to a viewer, from the last event that it has. Throws the error of opening the feed. */
+/** Sends a feed to a viewer, from the last event that it has. Throws when the feed cannot open. */
 export async function sendFeed<Key>(
   context: Context,
   feeds: Pick<OpenFeeds<Key, { readonly ring: Ring }>, 'enter'>,

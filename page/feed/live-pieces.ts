@@ -4,7 +4,7 @@
 import { showUnseen } from '../../system/text.ts';
 import type { ChannelItem } from '../../client/index.ts';
 import { isOrdinary } from '../../client/render/words.ts';
-import { type Change as LiveChange, type LiveItem, LiveView, reduceLive } from '../../client/view/reduce-live.ts';
+import { type ViewChange, type ViewItem, LiveView, reduceLive } from '../../client/view/reduce-live.ts';
 import type { Progress } from '../transcript/call-card.tsx';
 import { anchorOf, drawPiece, pieceId, STREAMED, voidHtml, wrapPiece } from './draw-piece.tsx';
 import type { Change } from './ring.ts';
@@ -21,9 +21,9 @@ type StoredCard = { readonly id: string; readonly html: string };
 export class LivePieces {
   readonly #view = new LiveView();
   /** Items that the transcript shows already. */
-  readonly #hidden = new WeakSet<LiveItem>();
+  readonly #hidden = new WeakSet<ViewItem>();
   /** Calls among the items, by their anchors. */
-  readonly #open = new Map<string, LiveItem>();
+  readonly #open = new Map<string, ViewItem>();
   readonly #calls = new Map<string, Progress>();
   /** Draws a call that is in the transcript already. */
   readonly #card: (anchor: string) => StoredCard | null;
@@ -69,7 +69,7 @@ export class LivePieces {
     return reduceLive(this.#view, event).flatMap((change) => this.#show(change, again));
   }
 
-  #show(change: LiveChange, again: boolean): readonly Change[] {
+  #show(change: ViewChange, again: boolean): readonly Change[] {
     switch (change.do) {
       case 'put': {
         const { item } = change;
@@ -96,15 +96,15 @@ export class LivePieces {
     }
   }
 
-  #draw(item: LiveItem): string {
+  #draw(item: ViewItem): string {
     return drawPiece(item, (anchor) => this.progress(anchor));
   }
 
-  #put(item: LiveItem): Change {
+  #put(item: ViewItem): Change {
     return { do: 'put', id: pieceId(item), into: LIVE, html: this.#draw(item) };
   }
 
-  #drop(items: readonly LiveItem[]): readonly Change[] {
+  #drop(items: readonly ViewItem[]): readonly Change[] {
     for (const { run, event } of items) if (event.type === 'tool_use') this.#open.delete(anchorOf(run, event));
     return items.filter(isDrawn).map((item) => ({ do: 'drop', id: pieceId(item) }));
   }
@@ -122,10 +122,10 @@ export class LivePieces {
   }
 }
 
-/** What is shown, struck through, of an attempt that died. */
+/** These are shown, struck through, when their attempt dies. */
 const OUTPUT: ReadonlySet<ChannelItem['type']> = new Set(['text_delta', 'thinking_delta', 'tool_use']);
 
-function isDrawn({ event }: LiveItem): boolean {
+function isDrawn({ event }: ViewItem): boolean {
   return event.type === 'transition' ? !isOrdinary(event.reason) : event.type !== 'reply';
 }
 

@@ -125,6 +125,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'client/problem.ts',
     'client/units.ts',
   ],
+  ['view', 'client/view/'],
   ['sessions', 'client/sessions/'],
   ['schedules', 'client/schedules/'],
   ['store care', 'client/store-care/'],

@@ -1,7 +1,7 @@
 // The fold of the live channel, against one that begins from scratch after each event.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Change, type LiveItem, LiveView, reduceLive } from '../../../client/view/reduce-live.ts';
+import { type ViewChange, type ViewItem, LiveView, reduceLive } from '../../../client/view/reduce-live.ts';
 import type { ChannelItem, WatchedEvent } from '../../../store/live/events.ts';
 import type { AttemptName } from '../../../store/live/files.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
@@ -54,10 +54,10 @@ function isUntold(before: readonly ChannelItem[], fact: WatchedEvent): boolean {
   return death >= 0 && !before.slice(death).some(({ type }) => type === 'reply');
 }
 
-const lineOf = ({ event, text }: LiveItem): string => wordsOf(event) + text;
+const lineOf = ({ event, text }: ViewItem): string => wordsOf(event) + text;
 
 /** What a listener has that only does what the changes say. */
-function follow(known: Map<number, string>, changes: readonly Change[]): void {
+function follow(known: Map<number, string>, changes: readonly ViewChange[]): void {
   for (const change of changes) {
     if (change.do === 'put') known.set(change.item.id, lineOf(change.item));
     else if (change.do === 'patch') known.set(change.item.id, `${known.get(change.item.id) ?? ''}${change.text}`);
