@@ -31,7 +31,7 @@ import { contextTokensOf, contextUsageOf, pricesOf, spendOf } from './bill.ts';
 import { asServed } from './request.ts';
 import type { ModelStep } from './step.ts';
 
-type Storing = {
+type ReplyParts = {
   readonly message: ReplyEntry['message'];
   readonly calls: readonly CallBlock[];
   readonly fate: ReplyEntry['fate'];
@@ -50,10 +50,10 @@ export class UnwritableReply extends Error {
 }
 
 /** Stores the reply. Throws StoreError and UnwritableReply. */
-export async function storeReply(step: ModelStep, storing: Storing): Promise<StoredReply> {
+export async function storeReply(step: ModelStep, parts: ReplyParts): Promise<StoredReply> {
   const { deps, attempt, input, live, config, record } = step;
-  const { message, fate, spend } = storing;
-  const written = await write(step, storing).catch((error: unknown) => {
+  const { message, fate, spend } = parts;
+  const written = await write(step, parts).catch((error: unknown) => {
     if (error instanceof StoreError) throw error;
     throw new UnwritableReply('the reply cannot be written', { cause: error });
   });
@@ -100,14 +100,14 @@ async function endForAnother(live: LiveWriter, result: ModelResult): Promise<Mod
   return inDoubt(result);
 }
 
-type Written = { readonly next: NextSegment; readonly result: ModelResult };
+type WrittenReply = { readonly next: NextSegment; readonly result: ModelResult };
 
 /** Builds the segment of the reply and its description for the loop, without storing them. */
-async function write(step: ModelStep, storing: Storing): Promise<Written> {
+async function write(step: ModelStep, parts: ReplyParts): Promise<WrittenReply> {
   const { deps, attempt, input, base, chosen } = step;
-  const { message, calls, fate, spend } = storing;
-  const early = inOrder(calls, storing.early?.outcomes);
-  const started = storing.early?.started ?? new Set();
+  const { message, calls, fate, spend } = parts;
+  const early = inOrder(calls, parts.early?.outcomes);
+  const started = parts.early?.started ?? new Set();
   const own = spendOf(message.usage, pricesOf(step));
   const { iteration } = input;
   const at = deps.now();

@@ -191,7 +191,7 @@ function writeBegun(own: string, record: z.infer<typeof begunSchema>): void {
 }
 
 /** A rewind from the snapshot `start` to the snapshot `to`; `now` is the folder as it is. */
-type Underway = { readonly start: string; readonly now: string; readonly to: string };
+type RewindProgress = { readonly start: string; readonly now: string; readonly to: string };
 
 /**
  * Finds what others have changed in a folder while a rewind goes on. Where no file may take the
@@ -199,7 +199,10 @@ type Underway = { readonly start: string; readonly now: string; readonly to: str
  * files that are neither as in `start` nor as in `to`, nor on the way between. One that both have,
  * and that is missing, someone else has deleted: a rewind replaces it.
  */
-async function findForeignChanges(reading: ShadowReading, { start, now, to }: Underway): Promise<ReadonlySet<RawPath>> {
+async function findForeignChanges(
+  reading: ShadowReading,
+  { start, now, to }: RewindProgress,
+): Promise<ReadonlySet<RawPath>> {
   const found = new Set<RawPath>();
   if (start === now || now === to) return found;
   const sinceBegun = await listHeldPairs(reading, { from: start, to: now, paths: [] });

@@ -58,21 +58,21 @@ const SESSIONS = 1_000;
 const AGAIN_MS = 60_000;
 
 /** A snapshot with what it says of itself in the transcript. */
-type Taken = { readonly id: string; readonly described: RootSnapshot };
+type CapturedRoot = { readonly id: string; readonly described: RootSnapshot };
 
 /**
  * How far the calls of a session were judged, and whether a look is still owed for them: one that
  * found changes is, until its entry is stored, since the step that was to store it may have failed.
  */
 type LastLook = { readonly position: number; readonly entry: Entry | undefined; readonly isOwed: boolean };
-type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<Taken | null>> };
+type EarlyCapture = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<CapturedRoot | null>> };
 
 export class WorkerSnapshots implements Snapshots {
   readonly setting: boolean | undefined;
   readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture' | 'personal' | 'packs'>;
   readonly #pool: CapturePool;
   readonly #looks = new RecentMap<SessionId, LastLook>(SESSIONS);
-  readonly #early = new RecentMap<SessionId, TakenEarly>(SESSIONS);
+  readonly #early = new RecentMap<SessionId, EarlyCapture>(SESSIONS);
   /** By session and folder, what kept it from being captured, and until when it is left alone. */
   readonly #givenUp = new RecentMap<string, { readonly until: number; readonly problem: string }>(SESSIONS);
 
@@ -127,7 +127,7 @@ export class WorkerSnapshots implements Snapshots {
   /**
    * Returns the entries whose calls were not judged yet, and whether a look is owed without them.
    */
-  #findFresh(session: SessionId, view: View, added: readonly Entry[]): Fresh {
+  #findFresh(session: SessionId, view: View, added: readonly Entry[]): UnjudgedEntries {
     const last = this.#looks.get(session);
     // After a rewind another entry may be at that position.
     if (last === undefined || view.at(last.position) !== last.entry)
@@ -167,7 +167,7 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   /** Returns what was captured right after the last calls, if nothing could have changed since. */
-  #takeEarly(session: SessionId, head: Hash | null, added: readonly Entry[]): TakenEarly['roots'] | null {
+  #takeEarly(session: SessionId, head: Hash | null, added: readonly Entry[]): EarlyCapture['roots'] | null {
     const early = this.#early.get(session);
     this.#early.delete(session);
     const isStill = early?.head === head && !added.some(({ kind }) => kind === 'user' || kind === 'run_started');
@@ -175,7 +175,12 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   /** Captures a folder; null where that cannot be done. */
-  async #take(config: RunConfig, root: string, stored: StoredFiles, trustsWatch: boolean): Promise<Taken | null> {
+  async #take(
+    config: RunConfig,
+    root: string,
+    stored: StoredFiles,
+    trustsWatch: boolean,
+  ): Promise<CapturedRoot | null> {
     const { dataDir, sandbox, packs, now } = this.#options;
     const { session } = config;
     const name = `${session} ${root}`;
@@ -233,7 +238,7 @@ function rootsOf({ cwd, folders = [] }: RunConfig): readonly string[] {
   return all.filter((root) => !all.some((other) => other !== root && isInside(other, root)));
 }
 
-type Fresh = { readonly fresh: readonly Entry[]; readonly isOwed: boolean };
+type UnjudgedEntries = { readonly fresh: readonly Entry[]; readonly isOwed: boolean };
 
 /**
  * Finds the first entry that no stored capture has looked at. A capture that is stored with a reply

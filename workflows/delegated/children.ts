@@ -21,8 +21,8 @@ import type { HostInput, HostSession } from './host-session.ts';
  * Memo keys of the client that are about one session alone, and are not inherited: its start, and
  * the file that it was imported from.
  */
-const STARTED = 'perdureStarted';
-const IMPORTED = 'perdureImported';
+const STARTED_KEY = 'perdureStarted';
+const IMPORTED_KEY = 'perdureImported';
 
 type DelegationRef = { readonly key: CallKey; readonly child?: string };
 
@@ -109,8 +109,8 @@ function agentChildOf(parent: HostSession, { key, work, config, grant }: AgentSt
 }
 
 function memoOfChild({ options: { cwd }, title }: HostInput, agent: AgentOrigin) {
-  const { [MEMO_KEY]: _own, [IMPORTED]: _file, ...inherited } = workflowInfo().memo ?? {};
+  const { [MEMO_KEY]: _own, [IMPORTED_KEY]: _file, ...inherited } = workflowInfo().memo ?? {};
   const facts = { turns: 0, tokens: 0, cents: 0, agent: agentFacts(agent) };
   const memo: SessionMemo = { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
-  return { ...inherited, [STARTED]: Date.now(), [MEMO_KEY]: memo };
+  return { ...inherited, [STARTED_KEY]: Date.now(), [MEMO_KEY]: memo };
 }

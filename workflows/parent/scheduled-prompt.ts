@@ -30,7 +30,7 @@ import { isMessage } from '../session/inbox.ts';
 import { createPorts } from '../ports.ts';
 
 /** Memo key of the client: when the session began. */
-const STARTED = 'perdureStarted';
+const STARTED_KEY = 'perdureStarted';
 
 /**
  * Ends when the run of the session that it opens has, or as soon as an existing session has taken
@@ -87,7 +87,7 @@ async function startSession(
     return await startChild<(argument: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
       workflowId: session,
       args: [input],
-      memo: { ...memo, [STARTED]: Date.now(), [MEMO_KEY]: firstMemo(input) },
+      memo: { ...memo, [STARTED_KEY]: Date.now(), [MEMO_KEY]: firstMemo(input) },
       staticSummary: input.title,
       workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',

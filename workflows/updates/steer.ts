@@ -26,7 +26,7 @@ import { refuse } from './approvals.ts';
 import { withRules } from './run-limits.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
-const CLOSING = 'the session is closing: nothing runs in it any more';
+const CLOSING_TEXT = 'the session is closing: nothing runs in it any more';
 
 export function handleSteering(session: Session): void {
   const { facts, memoWriter, steered } = session;
@@ -80,7 +80,7 @@ function takeUpdate<Request>(
   act: (request: Request, by: unknown) => void,
 ): void {
   const validator = (request: Request | UpdateOnce<Request>, _by?: Signature): void => {
-    refuse(log.isClosing ? CLOSING : (log.once.problem(name, request) ?? problem(unwrapRequest(request))));
+    refuse(log.isClosing ? CLOSING_TEXT : (log.once.problem(name, request) ?? problem(unwrapRequest(request))));
   };
   const handle = (request: Request | UpdateOnce<Request>, by?: Signature): void => {
     log.once.note(request);
