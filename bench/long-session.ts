@@ -4,7 +4,7 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { LiveChannel } from '../store/live/events.ts';
 import { fileLive } from '../store/live/file-live.ts';
 import type { Entry } from '../store/log/entries.ts';
-import { nextSegment } from '../store/view/next-segment.ts';
+import { nextSegment } from '../store/view/append.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { emptyView } from '../store/view/view.ts';
 import type { OpenedServer } from '../client/runtime/open-server.ts';

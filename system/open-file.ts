@@ -1,6 +1,6 @@
 // An open file or folder. What takes microseconds is synchronous, as in the file store
-// (`store/values/file-io.ts`): a trip through the thread pool takes ten times the CPU. Long reads and
-// writes, and what waits for the disk, go through the pool.
+// (`store/values/file-io.ts`): a trip through the thread pool takes ten times the CPU. Long reads
+// and writes, and what waits for the disk, go through the pool.
 import fs, { type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 
@@ -36,7 +36,9 @@ export class OpenFile {
     return size <= SHORT ? fs.readFileSync(this.fd) : await readAll(this.fd);
   }
 
-  /** Writes at the position of the descriptor, which is the start of a file that was just opened. */
+  /**
+   * Writes at the position of the descriptor, which is the start of a file that was just opened.
+   */
   async write(bytes: Uint8Array): Promise<void> {
     if (bytes.length <= SHORT) fs.writeFileSync(this.fd, bytes);
     else await writeAll(this.fd, bytes);

@@ -2,14 +2,13 @@
 // the messages the model gets of both, and the segment they become.
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { prepareAppend } from '../view/append.ts';
+import { prepareAppend, nextSegment, type NextSegment } from '../view/append.ts';
 import { type Bodies, createBodyReader } from '../log/bodies.ts';
 import type { Entry, Outcome } from '../log/entries.ts';
 import { inView, type ShownPart } from '../view/in-view.ts';
 import type { ExtendedView } from '../view/fold.ts';
 import { planMicrocompact } from '../view/microcompact.ts';
 import { type CalledModel, createMemo, openProjection, type Sent } from '../view/project.ts';
-import { nextSegment, type NextSegment } from '../view/next-segment.ts';
 import type { Store } from '../values/store.ts';
 import { loadView, loadWorkingView, type View } from '../view/view.ts';
 import { createViewCache } from '../view/view-cache.ts';

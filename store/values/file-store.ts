@@ -5,9 +5,8 @@ import { encodeRecord, type KeyRecord } from './key-record.ts';
 import { type FileLayout, fileLayout } from './file-layout.ts';
 import { createFileReads, type FileReads } from './file-reads.ts';
 import { type Files, nodeFiles } from './file-io.ts';
-import { createFileWrites, type FileWrites } from './file-writes.ts';
+import { createFileWrites, type FileWrites, createFolders } from './file-writes.ts';
 import { storeIdentity } from './store-folder.ts';
-import { createFolders } from './folders.ts';
 import { hashOf, corruptRecord, isErrno, toStoreError, type CreateOutcome, type Store } from './store.ts';
 
 export type FileStoreOptions = {

@@ -9,7 +9,6 @@ import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { isErrno } from './store.ts';
 import type { Files } from './file-io.ts';
-import type { Folders } from './folders.ts';
 
 /**
  * Works like Promise.all, but leaves nothing under way when it rejects: a descriptor must not be
@@ -105,4 +104,43 @@ function removeTemp(files: Files, temp: string): void {
   } catch (error) {
     if (!isErrno(error)) throw error;
   }
+}
+
+// Makes each folder of the store once, durably, and remembers it: its name is on disk before
+// anything in it is acknowledged.
+type Folders = {
+  /** Makes the folder `path`, which lies under the root, durably. */
+  ensure(path: string): Promise<void>;
+};
+
+/**
+ * The most folders that are remembered: sessions come and go, and forgetting a folder costs one
+ * flush.
+ */
+const REMEMBERED = 10_000;
+
+export function createFolders(files: Files, root: string): Folders {
+  const known = new Map<string, Promise<void>>();
+
+  const make = async (path: string): Promise<void> => {
+    const parent = dirname(path);
+    await ensure(parent);
+    files.makeFolder(path);
+    await files.flushFolder(parent);
+  };
+
+  const ensure = (path: string): Promise<void> => {
+    if (path === root) return Promise.resolve();
+    const before = known.get(path);
+    if (before) return before;
+    if (known.size >= REMEMBERED) known.clear();
+    const pending = make(path).catch((error: unknown) => {
+      known.delete(path);
+      throw error;
+    });
+    known.set(path, pending);
+    return pending;
+  };
+
+  return { ensure };
 }

@@ -4,9 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { type Files, nodeFiles } from './file-io.ts';
-import { createFileWrites } from './file-writes.ts';
+import { createFileWrites, createFolders } from './file-writes.ts';
 import { isErrno, toStoreError, StoreError } from './store.ts';
-import { createFolders } from './folders.ts';
 
 export type StoreIdentity = { readonly version: 1; readonly id: string };
 

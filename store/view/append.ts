@@ -2,15 +2,17 @@
 // inputs and on recorded facts, never on the time or the attempt: a second attempt makes the same
 // segment with the same hash.
 import type { Append, OutcomeItem } from '../../workflows/contract/activities.ts';
-import type { CallKey } from '../../workflows/contract/ids.ts';
+import type { CallKey, Hash } from '../../workflows/contract/ids.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { takeBoundary } from '../transcript/prepared-boundary.ts';
-import { type Store, StoreError } from '../values/store.ts';
+import { hashOf, type Store, StoreError } from '../values/store.ts';
 import { agentNotice } from './agent-end.ts';
 import { lastReply, type View } from './shared-view.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { fitsMessage, TOO_MANY_MEDIA } from '../transcript/media.ts';
 import { PREVIEW_LIMIT, previewText, resultName } from '../transcript/preview.ts';
+import { behindOf } from './behind.ts';
+import { encodeSegment, hasNear, hasPage } from '../log/segments.ts';
 
 export type AppendDeps = {
   readonly store: Store;
@@ -176,4 +178,35 @@ async function replaceByPreview(store: Store, outcome: Outcome, limit: number): 
   const hash = await store.put(bytes);
   const content = previewText(outcome.content, limit, resultName(hash));
   return { ...outcome, content, whole: { hash, bytes: bytes.length } };
+}
+
+// Builds the segment that new entries make after a view.
+export type NextSegment = {
+  readonly hash: Hash;
+  readonly bytes: Uint8Array;
+  /** The view with the segment, valid once `bytes` are stored. */
+  readonly view: View;
+};
+
+/**
+ * Returns the segment that `entries` (at least one) make after `view`. It is not stored: give
+ * `bytes` to `put` or `writeStep`.
+ */
+export function nextSegment(view: View, entries: readonly Entry[]): NextSegment {
+  if (entries.length === 0) throw new RangeError('a segment needs at least one entry');
+  const bounded = entries.some(({ kind }) => kind === 'boundary');
+  const behind = bounded ? behindOf([...view.entries, ...entries], view.begin) : undefined;
+  const bytes = encodeSegment({
+    v: 1,
+    session: view.session,
+    parent: view.head,
+    n: view.segments,
+    first: view.length,
+    ...(hasPage(view.segments) && { page: view.recent }),
+    ...(hasNear(view.segments) && { near: view.recent }),
+    ...(behind && { behind }),
+    entries,
+  });
+  const hash = hashOf(bytes);
+  return { hash, bytes, view: view.grow({ hash, bytes: bytes.length, entries }) };
 }

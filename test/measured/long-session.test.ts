@@ -8,7 +8,7 @@ import { createLimit } from '../../system/async.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import type { Store } from '../../store/values/store.ts';
-import { nextSegment } from '../../store/view/next-segment.ts';
+import { nextSegment } from '../../store/view/append.ts';
 import { emptyView } from '../../store/view/view.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { description } from '../client/support.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
 import { pagePorts } from '../../page/ports.ts';
-import { nextSegment } from '../../store/view/next-segment.ts';
+import { nextSegment } from '../../store/view/append.ts';
 import { emptyView } from '../../store/view/view.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -3,7 +3,7 @@ import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages
 import { hashOf, type Store } from '../../store/values/store.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import type { FilesEntry, RootSnapshot } from '../../store/snapshots/files-entry.ts';
-import { nextSegment } from '../../store/view/next-segment.ts';
+import { nextSegment } from '../../store/view/append.ts';
 import { emptyView, type View } from '../../store/view/view.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';

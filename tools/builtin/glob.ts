@@ -18,7 +18,7 @@ import {
   type SearchPlace,
   resolvePattern,
 } from './search/search-place.ts';
-import { keepTopLines } from './search/top-lines.ts';
+import { keepTopLines } from './search/grep-report.ts';
 
 const MOST_FILES = 1_000;
 

@@ -149,8 +149,8 @@ export function findIdleRules({ deny = [], ask = [], allow = [] }: PermissionRul
 }
 
 /**
- * Returns a sentence about the first rule whose tool is a slip of the name of one of these tools, and
- * which guards nothing; undefined where there is none.
+ * Returns a sentence about the first rule whose tool is a slip of the name of one of these tools,
+ * and which guards nothing; undefined where there is none.
  */
 export function mistakenRule(rules: PermissionRules, tools: readonly string[]): string | undefined {
   for (const rule of findIdleRules(rules, tools)) {

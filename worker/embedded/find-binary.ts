@@ -7,12 +7,13 @@ import { type BinarySource, downloadBinary, startProgram } from './fetch-binary.
 import { cacheFolderOf, type Env } from '../../connection/data-folder.ts';
 import { withLock } from '../../system/process/file-lock.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { type Binary, binaryVersion, versionProblem } from './binary-version.ts';
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { codeOf } from '../../system/text.ts';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { execFile } from 'node:child_process';
+import { releaseOf, sameSchema } from './server-record.ts';
 
 export type FindBinary = {
   readonly env: Env;
@@ -234,4 +235,43 @@ async function runGoInstall(programs: Programs, bin: string, say: (line: string)
 function formatDuration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+/**
+ * A `temporal` that can be started; `server` is the version of the server in it, such as 1.29.1.
+ */
+export type Binary = { readonly path: string; readonly server: string };
+
+/** The oldest server that the tuning and the flags were measured with. */
+const OLDEST = [1, 29] as const;
+
+/**
+ * Tells which Temporal server a `temporal` binary holds, and whether it will do. Resolves to the
+ * server's version, or to why it cannot be told.
+ */
+async function binaryVersion(path: string, programs: Programs): Promise<{ server: string } | { problem: string }> {
+  const output = await readVersionText(path, programs);
+  const version = /\bServer (\d+\.\d+\.\d+)/.exec(output)?.[1];
+  return version === undefined ? { problem: 'does not say which server it holds' } : { server: version };
+}
+
+/**
+ * Returns undefined when the server will do. `wanted` is the version that made the database, null
+ * for a new one.
+ */
+function versionProblem(server: string, wanted: string | null): string | undefined {
+  const [major, minor] = releaseOf(server);
+  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]))
+    return `holds server ${server}, ${OLDEST.join('.')} or newer is needed`;
+  if (wanted !== null && !sameSchema(server, wanted))
+    return `holds server ${server}, the database was made by ${wanted}`;
+  return undefined;
+}
+
+function readVersionText(path: string, programs: Programs): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(path, ['--version'], { env: programs.environment(), cwd: '/', timeout: 10_000 }, (_error, stdout) =>
+      resolve(stdout),
+    );
+  });
 }

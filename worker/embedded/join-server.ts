@@ -2,7 +2,7 @@
 // last to leave stops it. Both are decided under the folder's lock. A process that is killed leaves
 // the server behind; the next to come takes it over, and when none comes a process beside the
 // server stops it.
-import type { Binary } from './binary-version.ts';
+import type { Binary } from './find-binary.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { withFolderLock } from './folder-lock.ts';
 import {

@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } f
 import { findPrograms } from '../../system/process/programs.ts';
 import { identityOf } from '../../system/process/identity.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
-import type { Binary } from './binary-version.ts';
+import type { Binary } from './find-binary.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { serverArgs, type ServerArgs } from './server-args.ts';
 import { findFreePort, isPortFree } from './free-port.ts';

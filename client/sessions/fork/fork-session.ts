@@ -6,7 +6,7 @@ import type { Entry } from '../../../store/log/entries.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
 import type { Store } from '../../../store/values/store.ts';
-import { nextSegment } from '../../../store/view/next-segment.ts';
+import { nextSegment } from '../../../store/view/append.ts';
 import {
   type CheckOut,
   FORK_FILES_KEY,

@@ -1,11 +1,10 @@
 // The appends of a workflow become entries: the same on every attempt, each outcome once, and not
 // too large together.
 import { expect, test } from 'vitest';
-import { type AppendDeps, prepareAppend, MESSAGE_LIMIT } from '../../../store/view/append.ts';
+import { type AppendDeps, prepareAppend, MESSAGE_LIMIT, nextSegment } from '../../../store/view/append.ts';
 import type { Entry, Outcome } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
 import { memoryStore } from '../../support/memory-store.ts';
-import { nextSegment } from '../../../store/view/next-segment.ts';
 import type { Append, OutcomeItem } from '../../../workflows/contract/activities.ts';
 import type { CallKey, MessageId } from '../../../workflows/contract/ids.ts';
 import { callBlock, outcome, outcomes, reply, stored, textBlock, user } from '../../support/transcript.ts';

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Behind, Entry, Segment } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
-import { nextSegment } from '../../../store/view/next-segment.ts';
+import { nextSegment } from '../../../store/view/append.ts';
 import { viewBehind } from '../../../store/view/shared-view.ts';
 import { emptyView, type View } from '../../../store/view/view.ts';
 import { type AnyMark, plainEntries, share, steps, transcriptOf, withCost } from '../../support/any-transcript.ts';

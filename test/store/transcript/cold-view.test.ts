@@ -9,7 +9,7 @@ import { type Store } from '../../../store/values/store.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { inView } from '../../../store/view/in-view.ts';
 import { memoryStore } from '../../support/memory-store.ts';
-import { nextSegment } from '../../../store/view/next-segment.ts';
+import { nextSegment } from '../../../store/view/append.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
 import { emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
 import { createViewCache } from '../../../store/view/view-cache.ts';

@@ -6,7 +6,7 @@ import { readChain, readRange } from '../../../store/log/read-chain.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { nextSegment } from '../../../store/view/next-segment.ts';
+import { nextSegment } from '../../../store/view/append.ts';
 import { emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { ForkNotice } from '../../../workflows/contract/fork.ts';

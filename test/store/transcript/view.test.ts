@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { memoryStore } from '../../support/memory-store.ts';
-import { nextSegment } from '../../../store/view/next-segment.ts';
+import { nextSegment } from '../../../store/view/append.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { emptyView, loadView, type View } from '../../../store/view/view.ts';
 import { createViewCache } from '../../../store/view/view-cache.ts';

@@ -19,7 +19,7 @@ const starters: Readonly<Record<string, string>> = {
   'store/snapshots/ask-repository.ts':
     'git in a process that is held as commands are, which answers one question and ends',
   'store/snapshots/git-objects.ts': 'git in that same process',
-  'worker/embedded/binary-version.ts': 'asks a Temporal server for its version, which tells it and ends',
+  'worker/embedded/find-binary.ts': 'asks a Temporal server for its version, which tells it and ends',
   'worker/embedded/server-record.ts': 'asks ps, which looks once and ends',
   'worker/embedded/start-server.ts': 'the Temporal server outlives who started it: others use it',
   'worker/embedded/start-watch.ts': 'ends that server when nobody uses it any more, and ends with it',

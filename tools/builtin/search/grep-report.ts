@@ -1,6 +1,5 @@
 // Reports ripgrep's output to the model: bounded, with a count of all matches at the end.
 import { stripDot } from './search-place.ts';
-import { keepTopLines } from './top-lines.ts';
 import { formatAmount, quoteIfNeeded } from '../files/wording.ts';
 import { showNameBytes } from '../files/lookalikes.ts';
 
@@ -129,4 +128,30 @@ function fitBudget(lines: readonly string[]): readonly string[] {
 
 function dropTrailingSeparator(lines: readonly string[]): readonly string[] {
   return lines.at(-1) === SEPARATOR ? lines.slice(0, -1) : lines;
+}
+
+// Keeps the first few of many lines in order, in bounded memory, and counts them all.
+type TopLines = {
+  add(line: string): void;
+  count(): number;
+  /** Sorted by code unit. */
+  first(): readonly string[];
+};
+
+export function keepTopLines(most: number): TopLines {
+  let top: string[] = [];
+  let count = 0;
+  const first = (): readonly string[] => {
+    top = top.sort().slice(0, most);
+    return top;
+  };
+  return {
+    add(line) {
+      top.push(line);
+      count++;
+      if (top.length >= 4 * most + 1_000) first();
+    },
+    count: () => count,
+    first,
+  };
 }

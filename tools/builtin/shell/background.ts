@@ -130,8 +130,7 @@ class OwnCommands implements BackgroundCommands {
         { callId: record.mark, leader: record.leader },
         { graceMs: GRACE_MS, spareLeader: this.#hasPidNamespace },
       );
-    for (let waitedMs = 0; waitedMs < OWNER_MS && !files.read(id)?.end; waitedMs += DRAIN_MS) await sleep(DRAIN_MS);
-    const stored = files.read(id) ?? record;
+    const stored = await awaitEnd(files, id, record);
     if (stored.end && stored.told === undefined) files.write({ ...stored, told: 'known' });
     return stored;
   }
@@ -225,6 +224,11 @@ export async function endCommand(root: string, session: string, id: string): Pro
   const record = files.read(id);
   if (record === null || record.end) return record;
   await killTree({ callId: record.mark, leader: record.leader }, { graceMs: GRACE_MS });
+  return await awaitEnd(files, id, record);
+}
+
+/** Waits until the worker of an ended command has written down how it ended. */
+async function awaitEnd(files: BackgroundFolder, id: string, record: BackgroundRecord): Promise<BackgroundRecord> {
   for (let waitedMs = 0; waitedMs < OWNER_MS && !files.read(id)?.end; waitedMs += DRAIN_MS) await sleep(DRAIN_MS);
   return files.read(id) ?? record;
 }
