@@ -1,6 +1,6 @@
 // Everything that the activities need of the world, given once by the worker (L54): nothing here is
 // global.
-import type { SkillSettings } from '../tools/builtin/files/skills.ts';
+import type { SkillSettings } from '../tools/skill-settings.ts';
 import type { AttachmentProvider, Attachments } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
 import type { Snapshots } from './snapshots/snapshots-port.ts';

@@ -4,7 +4,8 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { quoteIfNeeded } from './files/wording.ts';
-import { listSkillResources, findSkills, readSkillBody, type Skill, type SkillSettings } from './files/skills.ts';
+import { listSkillResources, findSkills, readSkillBody, type Skill } from './files/skills.ts';
+import type { SkillSettings } from '../skill-settings.ts';
 
 const MOST_FILES = 50;
 const MOST_NAMED = 30;

@@ -4,7 +4,7 @@ import type { Network } from '../../../system/network.ts';
 import type { BackgroundCommands } from '../../../system/process/background-files.ts';
 import type { PreparedSandboxes } from '../../../system/process/prepared-sandboxes.ts';
 import type { Sandbox } from '../../sandbox.ts';
-import type { SkillSettings } from './skills.ts';
+import type { SkillSettings } from '../../skill-settings.ts';
 
 export const KEY_AGENTS = ['ssh', 'gpg'] as const;
 export type KeyAgent = (typeof KEY_AGENTS)[number];

@@ -5,18 +5,12 @@ import type { Dirent } from 'node:fs';
 import { opendir, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { ToolFailure } from '../../failures.ts';
+import type { SkillSettings } from '../../skill-settings.ts';
 import { confine, type Workspace } from './confine.ts';
 import { openFile, readStart } from './open-inside.ts';
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 import { wellFormedText } from '../../../system/text.ts';
-
-export type SkillSettings = {
-  /** Absolute paths: each is a folder of skills, or one itself. */
-  readonly folders: readonly string[];
-  /** Skills of a workspace count, too, or those of these names. */
-  readonly workspace: boolean | readonly string[];
-};
 
 /** Reads the settings from a configuration; null where it wants no skills. */
 export function readSkillSettings({

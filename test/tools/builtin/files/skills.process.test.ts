@@ -3,7 +3,8 @@ import { mkdirSync, realpathSync, symlinkSync, truncateSync, writeFileSync } fro
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tellNewSkills } from '../../../../activities/attachments/attachments.ts';
-import { listSkillResources, findSkills, type SkillSettings } from '../../../../tools/builtin/files/skills.ts';
+import { listSkillResources, findSkills } from '../../../../tools/builtin/files/skills.ts';
+import type { SkillSettings } from '../../../../tools/skill-settings.ts';
 import { createReadTool } from '../../../../tools/builtin/read.ts';
 import { createSkillTool } from '../../../../tools/builtin/skill.ts';
 import { callTool } from '../../../../activities/calls/call-tool.ts';
