@@ -28,7 +28,7 @@ export default defineConfig({
           setupFiles: [...shared.setupFiles, 'test/support/no-processes.ts'],
           include: ['test/**/*.test.ts'],
           exclude: [
-            'test/{server,crash,commands,packages,attacks,measured,shared,browser}/**',
+            'test/{server,crash,commands,packages,attacks,measured,shared,browser,deploy}/**',
             'test/**/*.process.test.ts',
           ],
           testTimeout: 600_000,
@@ -115,6 +115,17 @@ export default defineConfig({
           name: 'shared',
           include: ['test/shared/**/*.test.ts'],
           setupFiles: [...shared.setupFiles, oneThread],
+          globalSetup: ['test/support/temporal-server.ts', 'test/support/s3-gateway.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+        },
+      },
+      {
+        // What is deployed: the image's and the compose file, the chart, the units of systemd.
+        test: {
+          ...shared,
+          name: 'deploy',
+          include: ['test/deploy/**/*.test.ts'],
           globalSetup: ['test/support/temporal-server.ts', 'test/support/s3-gateway.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,

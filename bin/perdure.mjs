@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Folders beside those of the product. */
-const others = new Set(['.git', 'bench', 'bin', 'dist', 'docs', 'examples', 'node_modules', 'test']);
+const others = new Set(['.git', 'bench', 'bin', 'deploy', 'dist', 'docs', 'examples', 'node_modules', 'test']);
 /** The build writes it last. */
 const built = join(root, 'dist', 'workflow-bundle.js');
 

@@ -1,0 +1,100 @@
+// What is tried against the installation: the README's example over HTTP with an approval, a worker
+// that is killed while a call waits, and new processes for old ones while sessions work.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openApi } from './api.mjs';
+
+const WORKERS = ['worker-1', 'worker-2'];
+const PATIENCE_MS = 120_000;
+
+/** The task of the README, to which the scripted model knows the answers. */
+export function readmeTask(readme) {
+  const [, task] = /npm start -- "([^"]+)"/.exec(readme) ?? [];
+  if (task === undefined) throw new Error('the README has no example');
+  return task;
+}
+
+/** @param {import('./bring-up.mjs').Installation} installation */
+export async function runScenario(installation, { task, say }) {
+  const api = openApi({ address: installation.addressOf('serve'), secrets: installation.volume('secrets') });
+  for (const worker of WORKERS) writeFileSync(join(workspaceOf(installation, worker), 'main.ts'), 'let one = 1;\n');
+  await approved(installation, api, { task, say });
+  await killed(installation, api, { task, say });
+  await upgraded(installation, api, { task, say });
+}
+
+const workspaceOf = (installation, worker) => installation.volume(`${worker}-work`);
+
+async function approved(installation, api, { task, say }) {
+  const { session } = await api.post('/sessions', { prompt: task });
+  const call = await waitingCall(api, session);
+  await decide(api, session, call);
+  const events = await api.events(`/sessions/${session}/events?after=0`);
+  assert.equal(events.at(-1).type, 'result');
+  assert.equal(events.at(-1).reason, 'completed');
+  const worker = hostOf(installation);
+  assert.ok(readFileSync(join(workspaceOf(installation, worker), 'LINES.md'), 'utf8').includes('|'));
+  say(`the README's example: approved over HTTP, completed on ${worker}`);
+}
+
+async function killed(installation, api, { task, say }) {
+  const { session } = await api.post('/sessions', { prompt: task });
+  const call = await waitingCall(api, session);
+  for (const worker of WORKERS) {
+    const { ended } = installation.container(worker);
+    installation.container(worker).signal('SIGKILL');
+    assert.notEqual(await ended, 0);
+  }
+  await decide(api, session, call);
+  await completed(api, session);
+  say('both workers killed while a call waited, started again by the file: completed');
+}
+
+async function upgraded(installation, api, { task, say }) {
+  const begun = await Promise.all(Array.from({ length: 4 }, () => api.post('/sessions', { prompt: task })));
+  const done = Promise.all(
+    begun.map(async ({ session }) => {
+      await decide(api, session, await waitingCall(api, session));
+      await completed(api, session);
+    }),
+  );
+  const statuses = [];
+  for (const name of [...WORKERS, 'serve']) statuses.push(await installation.restart(name).catch((error) => error));
+  await done;
+  assert.deepEqual(statuses, [0, 0, 0]);
+  say('every process replaced, one after the other, under four sessions: all stopped with 0, all completed');
+}
+
+function hostOf(installation) {
+  const worker = WORKERS.find((name) => existsSync(join(workspaceOf(installation, name), 'LINES.md')));
+  assert.ok(worker, 'no workspace has LINES.md');
+  return worker;
+}
+
+async function waitingCall(api, session) {
+  return until(async () => {
+    const { approvals } = await api.get(`/sessions/${session}/approvals`);
+    return approvals[0]?.call;
+  });
+}
+
+const decide = (api, session, call) =>
+  until(() => api.post(`/sessions/${session}/calls/${call}/approve`, undefined, `approve-${session}-${call}`));
+
+async function completed(api, session) {
+  const result = await until(async () => (await api.get(`/sessions/${session}/result`)).result);
+  assert.equal(result.reason, 'completed');
+}
+
+/** The server of the page may be away while it is replaced. */
+async function until(look) {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await look().catch((error) => (Date.now() > end ? Promise.reject(error) : null));
+    if (found) return found;
+    if (Date.now() > end) throw new Error('waited in vain');
+    await sleep(200);
+  }
+}
