@@ -57,7 +57,7 @@ describe('an option that is not known is refused by name, with the one that was 
   test('of send(), where what another library calls it is no option either', async () => {
     const client = await sessions();
     await expect(client.send('s-1', 'Go.', misspelled({ canUseTool: {} }))).rejects.toThrow(
-      'send() has no option "canUseTool": use compact, by, querySource, now, messageId, options',
+      'send() has no option "canUseTool": use now, options, messageId, traceparent, querySource, compact, by, signal',
     );
   });
 

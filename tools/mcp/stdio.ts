@@ -77,7 +77,7 @@ class StdioTransport implements EndingTransport {
     return this.#why;
   }
 
-  said(): string {
+  lastWords(): string {
     return this.#lastWords();
   }
 
@@ -130,7 +130,7 @@ class StdioTransport implements EndingTransport {
     void exit.then(({ code, signal }) => {
       // Its last words may still be in the pipe, which something that it started may hold open.
       void awaitInTime(read, undefined, graceMs).then(() => {
-        const unstarted = describeNotStarted(server, this.said());
+        const unstarted = describeNotStarted(server, this.lastWords());
         // The reason says it all.
         if (unstarted !== undefined) this.#lastWords = () => '';
         void this.#close(unstarted ?? `its process ended with ${signal ?? `status ${code}`}`);

@@ -13,7 +13,7 @@ type Counted = { readonly functions: number; readonly grown: readonly { readonly
  * machine have made since.
  */
 const ALLOWED = [
-  'activities/model/stream/encode-request.js encodeMessage',
+  'activities/model/stream/stream.js encodeMessage',
   'store/transcript/system-message.js',
   'system/process/bwrap.js',
   'system/process/data-folders.js',
