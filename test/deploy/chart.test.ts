@@ -87,8 +87,9 @@ describe.each([
     for (const container of containers) {
       const ports = (container['ports'] ?? []).map(({ name }) => String(name));
       for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) {
-        const { path, port } = container[probe]?.['httpGet'] ?? {};
-        expect([ports.includes(String(port)), ['/healthz', '/readyz'].includes(String(path))]).toEqual([true, true]);
+        const asked = container[probe]?.['httpGet'];
+        expect(ports).toContain(String(asked?.['port']));
+        expect(['/healthz', '/readyz']).toContain(String(asked?.['path']));
       }
     }
     const open = new Set(containers.flatMap((one) => (one['ports'] ?? []).map(({ name }) => String(name))));
