@@ -22,6 +22,7 @@ function worker() {
     running: {
       taskQueue: 'q',
       sandbox: '',
+      commands: 'confined',
       unconfined: null,
       scripted: false,
       health: () => Promise.resolve([]),
