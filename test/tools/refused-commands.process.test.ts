@@ -54,7 +54,7 @@ test('where bubblewrap works commands are confined, whatever a person has allowe
 
 test('bash refuses each command before anybody is asked, also one in the background, and starts nothing', async () => {
   const cwd = tempFolder();
-  const background = createBackground({ folder: tempFolder(), held: false });
+  const background = createBackground({ folder: tempFolder(), hasPidNamespace: false });
   const tools = createBuiltinTools({ sandbox: refusing, dataDir: tempFolder(), background });
   const bash = tools.find(({ name }) => name === 'bash');
   const context = toolContext(cwd, { session: 's-1' });
