@@ -10,6 +10,7 @@ import type {
   Monitor,
   ChosenConfig,
   DumpFlags,
+  UnconfinedFlag,
 } from '../client/face-types.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 import { openWholeServer } from '../client/runtime/open-server.ts';
@@ -25,6 +26,8 @@ import { waitForAbort, openUnlessTold } from './open-unless-told.ts';
 import { openMonitor, watchFleet } from '../client/runtime/monitor.ts';
 import { watchSilence } from '../client/runtime/watch-silence.ts';
 import { withDump } from '../client/runtime/dump-options.ts';
+import { withUnconfined } from '../client/runtime/unconfined.ts';
+import { askUnconfined } from './ask-unconfined.ts';
 import { listenForSignals } from './signals.ts';
 import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 
@@ -39,7 +42,7 @@ export type StayingWorker = {
   readonly role: 'worker' | 'dev';
   /** The value of --config. */
   readonly config: string | undefined;
-  readonly flags: MonitorFlags & LogFlags & DumpFlags & { readonly ui?: boolean };
+  readonly flags: MonitorFlags & LogFlags & DumpFlags & UnconfinedFlag & { readonly ui?: boolean };
   /** Starts even if sessions wait that only a newer Perdure can continue. */
   readonly besideNewer?: boolean;
   /**
@@ -58,8 +61,10 @@ export async function withStayingWorker(
   { config: file, ...rest }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
-  const cli = await withDump(given, rest.flags);
+  const cli = await withUnconfined(await withDump(given, rest.flags), rest.flags);
   const chosen = await workerConfig(cli, file);
+  // A service that happens to have a terminal is not asked.
+  if (rest.role === 'dev') await askUnconfined(cli, chosen.config);
   const monitor = await openMonitor(cli, rest.flags);
   try {
     return await runStaying(cli, { ...rest, chosen, monitor }, ready);

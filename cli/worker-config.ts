@@ -3,10 +3,19 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { LogLevel } from '../system/log.ts';
-import type { LogFormat, MonitorFlags, OpenedServer, ChosenConfig, Staffing, DumpFlags } from '../client/face-types.ts';
+import type {
+  LogFormat,
+  MonitorFlags,
+  OpenedServer,
+  ChosenConfig,
+  Staffing,
+  DumpFlags,
+  UnconfinedFlag,
+} from '../client/face-types.ts';
 import { METRICS_OPTION } from '../client/runtime/monitor.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
 import { openDataFolder } from '../connection/data-folder.ts';
+import { UNCONFINED_OPTION } from '../client/runtime/unconfined.ts';
 import type { Cli } from './cli.ts';
 import { DUMP_OPTION, DUMP_READABLE_OPTION } from '../client/runtime/dump-options.ts';
 
@@ -17,7 +26,7 @@ export const CONFIG_OPTION = [
   'the configuration of the session and its workers (default: $PERDURE_CONFIG, or the user’s own file)',
 ] as const;
 
-export type StayingFlags = ConfigFlags & MonitorFlags & LogFlags & DumpFlags;
+export type StayingFlags = ConfigFlags & MonitorFlags & LogFlags & DumpFlags & UnconfinedFlag;
 
 export type LogFlags = { readonly logLevel?: LogLevel; readonly logFormat?: LogFormat; readonly logFile?: string };
 
@@ -28,6 +37,7 @@ const formats: readonly LogFormat[] = ['json', 'text'];
 export function addStayingOptions(command: Command): Command {
   return command
     .option(...CONFIG_OPTION)
+    .option(...UNCONFINED_OPTION)
     .option(...METRICS_OPTION)
     .option(...DUMP_OPTION)
     .option(...DUMP_READABLE_OPTION)

@@ -1,6 +1,7 @@
 // Reads the heartbeats of workers, which a server keeps for as long as a day: what each worker is,
 // and whether it still works.
 import type { Client } from '@temporalio/client';
+import type { CommandPolicy } from '../tools/sandbox.ts';
 import { GRPC, readGrpcFailure } from './grpc-failure.ts';
 
 /** Milliseconds between the heartbeats of our own workers. */
@@ -16,12 +17,18 @@ const PAGE = 1_000;
 
 /** Our own workers name themselves so in their heartbeats. */
 export const BEAT_NAME = 'perdure ';
+/** Another name there says how commands of agents run. */
+export const COMMANDS_NAME = 'perdure-commands ';
+
+const POLICIES: readonly CommandPolicy[] = ['confined', 'refused', 'unconfined'];
 
 export type WorkerBeat = {
   readonly identity: string;
   readonly queue: string;
   /** Perdure's version; null for a worker that does not say it. */
   readonly version: string | null;
+  /** How commands of agents run there; null for a worker that does not say it. */
+  readonly commands: CommandPolicy | null;
   /** Slots for activities; null for a worker that sets no number. */
   readonly slots: { readonly used: number; readonly most: number } | null;
   /** Milliseconds since the epoch at which the last one came, as far as this process saw. */
@@ -94,13 +101,16 @@ class BeatReader {
     const since = isNew ? now : known.since;
     const skew = known?.skew ?? (status === RUNNING ? skewOf(now - beat) : 0);
     this.#changes.set(key, { beat, since, skew });
-    const name = plugins?.find((plugin) => plugin.name?.startsWith(BEAT_NAME))?.name;
+    const afterName = (prefix: string): string | null =>
+      plugins?.find(({ name }) => name?.startsWith(prefix))?.name?.slice(prefix.length) ?? null;
+    const commands = afterName(COMMANDS_NAME);
     const used = activityTaskSlotsInfo?.currentUsedSlots ?? 0;
     const free = activityTaskSlotsInfo?.currentAvailableSlots ?? -1;
     return {
       identity: workerIdentity ?? '',
       queue: taskQueue ?? '',
-      version: name?.slice(BEAT_NAME.length) ?? null,
+      version: afterName(BEAT_NAME),
+      commands: POLICIES.find((policy) => policy === commands) ?? null,
       slots: free < 0 || used + free === 0 ? null : { used, most: used + free },
       at: Math.min(beat, since),
       isLive: status === RUNNING && now - since < SILENT_MS,

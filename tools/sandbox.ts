@@ -1,5 +1,7 @@
 // Finds out once, by trying, how shell commands are held, best first. bubblewrap confines files and
 // processes, unshare only processes, a process group neither; the start-up line names the kind.
+// Where bubblewrap does not work, commands of agents are refused unless a person allows them.
+import { existsSync } from 'node:fs';
 import { bwrapArguments, holdArguments, type Confinement } from '../system/process/bwrap.ts';
 import { FILTERED, keyringFilter } from '../system/process/keyring-filter.mjs';
 import { findPlaces, type Places } from '../system/process/places.ts';
@@ -10,10 +12,18 @@ import { reasonOf } from '../system/text.ts';
 
 type SandboxKind = 'bwrap' | 'unshare' | 'group';
 
+/** How commands of agents run: in bubblewrap, not at all, or as a person has allowed. */
+export type CommandPolicy = 'confined' | 'refused' | 'unconfined';
+
 export type Sandbox = {
   readonly kind: SandboxKind;
   /** One sentence for people. */
   readonly describe: string;
+  /**
+   * Why commands are refused here, and what to do: one sentence without its full stop. Null where
+   * they run. Programs of Perdure itself run in any case.
+   */
+  readonly refusal: string | null;
   /** The helpers it was found with, which run outside it. */
   readonly programs: Programs;
   /** The paths that no agent changes, whatever its workspace holds. */
@@ -30,6 +40,8 @@ export type Sandbox = {
 export type ProbeOptions = {
   /** Requires a sandbox that confines files: without one, a sentence is thrown. */
   readonly require?: boolean;
+  /** Lets commands run where nothing confines them, as a person has allowed. */
+  readonly unconfined?: boolean;
   /** The kinds to try, in this order. Absent: all, best first. */
   readonly kinds?: readonly SandboxKind[];
   /** Absent: the programs of this process's environment. */
@@ -37,10 +49,23 @@ export type ProbeOptions = {
   readonly places?: Places;
 };
 
-/** What a person has to know where files are not confined. */
-export const UNCONFINED =
-  "commands aren't confined here, because bubblewrap is missing or doesn't work: an agent that may run one can read Perdure's keys and approve its own calls. " +
+/** What a person has to know where commands run and files are not confined. */
+const UNCONFINED =
+  "commands aren't confined here, as you allowed: an agent that may run one can read Perdure's keys and approve its own calls. " +
   'Install bubblewrap, or deny bash';
+
+const MAY_ALLOW =
+  'let commands run unconfined with --unconfined, or with `sandbox: { unconfined: true }` in your own configuration';
+
+export function commandPolicy({ kind, refusal }: Pick<Sandbox, 'kind' | 'refusal'>): CommandPolicy {
+  if (refusal !== null) return 'refused';
+  return kind === 'bwrap' ? 'confined' : 'unconfined';
+}
+
+/** Returns one line for a person whose agents' commands are refused or run unconfined, else null. */
+export function commandNotice(sandbox: Pick<Sandbox, 'kind' | 'refusal'>): string | null {
+  return sandbox.refusal ?? (sandbox.kind === 'bwrap' ? null : UNCONFINED);
+}
 
 type ProbeMeans = { readonly programs: Programs; readonly places: Places };
 
@@ -58,15 +83,39 @@ export async function probeSandbox(options: ProbeOptions = {}): Promise<Sandbox>
   const { programs = findPrograms(process.env), places = findPlaces(process.env) } = options;
   const kinds = options.require === true ? (['bwrap'] as const) : (options.kinds ?? ['bwrap', 'unshare', 'group']);
   const reasons: string[] = [];
+  let why = 'it was not tried';
   for (const kind of kinds) {
     const found = await attemptKind(kind, { programs, places });
-    if (typeof found !== 'string') return found;
+    if (typeof found !== 'string') return kind === 'bwrap' || options.unconfined ? found : refuse(found, why);
+    if (kind === 'bwrap') why = found;
     reasons.push(`${kind}: ${found}`);
   }
   throw new Error(
     `A sandbox for shell commands is required, and none works here (${reasons.join('; ')}). ` +
       'Install bubblewrap and allow user namespaces, or do not require a sandbox.',
   );
+}
+
+/** Keeps the sandbox for programs of our own. `why` says what bubblewrap ended with. */
+function refuse(sandbox: Sandbox, why: string): Sandbox {
+  const refusal = `commands are refused here, because ${describeMissing(sandbox.programs.at('bwrap'), why)}, or ${MAY_ALLOW}`;
+  return { ...sandbox, refusal, describe: `${refusal[0]?.toUpperCase()}${refusal.slice(1)}.` };
+}
+
+function describeMissing(bwrap: string, why: string): string {
+  if (process.platform !== 'linux')
+    return 'nothing confines them on this system: run the worker on Linux with bubblewrap';
+  if (!existsSync(bwrap)) return 'bubblewrap, which confines them, is missing: install it';
+  return `bubblewrap, which confines them, doesn't work (${why.replace(/, likely because .*/, '')}): ${findRemedy(why)}`;
+}
+
+function findRemedy(why: string): string {
+  // Containers mask parts of /proc, and then the kernel mounts no other one.
+  if (/mount proc/.test(why)) return 'unmask /proc';
+  // As root bubblewrap uses its capabilities instead of a user namespace.
+  return process.getuid?.() === 0
+    ? 'run as another user than root, and allow user namespaces'
+    : 'allow user namespaces';
 }
 
 /** Returns the sandbox, or why it does not work here. */
@@ -108,6 +157,7 @@ function listBwrapVariants(found: ProbeMeans): readonly Sandbox[] {
 const createBwrap = (found: ProbeMeans, filter: readonly string[], more = ''): Sandbox => ({
   kind: 'bwrap',
   ...found,
+  refusal: null,
   describe:
     'Shell commands run in bubblewrap: only the workspace, temporary files and package caches can be written, ' +
     `and no process outlives its call. The network is open.${more}`,
@@ -130,8 +180,9 @@ const NO_INIT =
 const createGroup = (found: ProbeMeans): Sandbox => ({
   kind: 'group',
   ...found,
+  refusal: null,
   describe:
-    "Shell commands run in a plain process group: files are not confined, so that one can read Perdure's keys and approve calls, and a process that leaves its group " +
+    "Shell commands run unconfined, in a plain process group: files are not confined, so that one can read Perdure's keys and approve calls, and a process that leaves its group " +
     `and empties its environment can outlive its call. Install bubblewrap for a sandbox.${process.pid === 1 ? NO_INIT : ''}`,
   wrap: (argv) => argv,
   hold: (argv) => argv,
@@ -143,8 +194,9 @@ function createUnshare(variant: readonly string[], found: ProbeMeans): Sandbox {
   return {
     kind: 'unshare',
     ...found,
+    refusal: null,
     describe:
-      "Shell commands run in their own process namespace: files are not confined, so that one can read Perdure's keys and approve calls, but no process outlives its call. " +
+      "Shell commands run unconfined, in their own process namespace: files are not confined, so that one can read Perdure's keys and approve calls, but no process outlives its call. " +
       'Install bubblewrap for a sandbox.',
     wrap: (argv) => [...prefix, programs.at('sh'), ...FIRST_PROCESS, ...argv],
     hold: (argv) => [...prefix, programs.at('sh'), ...FIRST_PROCESS, ...argv],

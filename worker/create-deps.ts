@@ -19,6 +19,7 @@ import { createConfigReader } from '../store/configuration.ts';
 import { readSkillSettings } from '../tools/builtin/files/skills.ts';
 import type { WebSettings } from '../tools/builtin/files/options.ts';
 import type { SandboxConfig } from './config/schema-parts.ts';
+import { mayRunUnconfined } from './config/unconfined.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
@@ -96,7 +97,8 @@ export async function createDeps(
   const opened = openStore({ ...settings, network: network && (() => network) });
   const store = watchStore(opened.store, observe);
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
-  const sandbox = await probeSandbox({ places: findPlaces(env) });
+  const unconfined = mayRunUnconfined(settings.sandbox, env);
+  const sandbox = await probeSandbox({ places: findPlaces(env), unconfined });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
   const background = createBackground({ folder: backgroundRoot(dataDir), hasPidNamespace: sandbox.kind !== 'group' });
   const pipes = pipePlace(sandbox.programs, dataDir);
@@ -126,7 +128,11 @@ export async function createDeps(
     env,
     pipes,
     folder: join(dataDir, 'told'),
-    hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
+    hold: {
+      refusal: sandbox.refusal,
+      spares: sandbox.kind !== 'group',
+      wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }),
+    },
   });
   const transcripts = createTranscripts(
     store,

@@ -3,7 +3,8 @@
 import type { Log } from '../system/log.ts';
 import type { Observe } from '../store/live/observe.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
-import { BEAT_NAME } from '../connection/worker-beats.ts';
+import type { CommandPolicy } from '../tools/sandbox.ts';
+import { BEAT_NAME, COMMANDS_NAME } from '../connection/worker-beats.ts';
 import { VERSION } from './version.ts';
 import { formatIdentity, processIdentity } from '../system/process/identity.ts';
 import {
@@ -45,6 +46,8 @@ export type WorkerSettings = {
   readonly observe?: Observe | undefined;
   /** The host whose queue the worker polls too. */
   readonly host?: SessionHost | undefined;
+  /** How commands of agents run here, for heartbeats; absent: they do not say it. */
+  readonly commands?: CommandPolicy | undefined;
 };
 
 /** The workers of one process, as `startWorker` runs them. */
@@ -97,14 +100,14 @@ export function drainTimes(drainMs: number = DRAIN_MS) {
 export async function createWorker(settings: WorkerSettings): Promise<PairedWorker> {
   const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs, host } = settings;
   const { maxCachedWorkflows = keptWorkflows(memoryThereIs(), 1) } = settings;
-  const { maxConcurrentActivities = SLOTS, profile = 'machine' } = settings;
+  const { commands, maxConcurrentActivities = SLOTS, profile = 'machine' } = settings;
   const shared = {
     ...timesOfProfile(profile),
     ...drainTimes(drainMs),
     connection,
     namespace,
     identity: formatIdentity(processIdentity()),
-    plugins: [{ name: `${BEAT_NAME}${VERSION}` }],
+    plugins: [`${BEAT_NAME}${VERSION}`, ...(commands ? [`${COMMANDS_NAME}${commands}`] : [])].map((name) => ({ name })),
     dataConverter: createWorkerConverter(settings.keys, settings.log),
     activities: registerActivities(activities),
   };

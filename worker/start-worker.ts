@@ -2,11 +2,11 @@
 // tests all start theirs here.
 import type { Log } from '../system/log.ts';
 import { join } from 'node:path';
-import { IllegalStateError, NativeConnection } from '@temporalio/worker';
+import { IllegalStateError, NativeConnection, Runtime } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
-import { UNCONFINED } from '../tools/sandbox.ts';
+import { commandNotice, commandPolicy } from '../tools/sandbox.ts';
 import type { McpBounds } from '../tools/mcp/servers.ts';
 import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
@@ -19,6 +19,7 @@ import { reasonOf } from '../system/text.ts';
 import { openModelAccess } from './model-access.ts';
 import { openNetwork } from '../connection/network/network.ts';
 import { noteNamespace } from '../connection/store-namespaces.ts';
+import { recordCommandPolicy } from './monitor/metrics.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import { createSilenceTeller, type SilenceTeller } from './silence-teller.ts';
@@ -73,7 +74,9 @@ export type RunningWorker = {
   readonly taskQueue: string;
   /** One line that describes the sandbox that confines tools. */
   readonly sandbox: string;
-  /** One line for people where commands of agents are not confined; else null. */
+  /** Whether commands of agents run confined, are refused, or run unconfined by permission. */
+  readonly commands: 'confined' | 'refused' | 'unconfined';
+  /** One line for people where commands of agents are refused or not confined; else null. */
   readonly unconfined: string | null;
   readonly scripted: boolean;
   /**
@@ -126,7 +129,8 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
   return {
     taskQueue,
     sandbox: deps.sandbox.describe,
-    unconfined: deps.sandbox.kind === 'bwrap' ? null : UNCONFINED,
+    commands: commandPolicy(deps.sandbox),
+    unconfined: commandNotice(deps.sandbox),
     scripted: deps.scripted,
     silence: createSilenceTeller(settings.hooks ?? settings.config?.hooks ?? {}, {
       hooks: deps.hooks,
@@ -167,6 +171,8 @@ async function openParts(settings: StartWorker, opened: Close[]) {
     deps.prepared?.close();
     await Promise.all([deps.servers?.close(), deps.background?.close(), deps.snapshots?.close()]);
   });
+  const commands = commandPolicy(deps.sandbox);
+  recordCommandPolicy(Runtime.instance().metricMeter, commands);
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
   noteNamespace(deps.store, client, deps.log);
   const activities = createActivities(deps, settings.stops);
@@ -174,7 +180,7 @@ async function openParts(settings: StartWorker, opened: Close[]) {
   const host = settings.stops ? undefined : deps.host;
   const queues = queuesOf(settings);
   const { maxCachedWorkflows = keptWorkflows(memoryThereIs(), queues.length) } = settings;
-  const limits = { drainMs, maxConcurrentActivities, maxCachedWorkflows, profile, host, observe };
+  const limits = { drainMs, maxConcurrentActivities, maxCachedWorkflows, profile, host, observe, commands };
   const pairs = queues.map(
     (taskQueue) => () => createWorker({ ...settings, taskQueue, connection, namespace, activities, ...limits }),
   );

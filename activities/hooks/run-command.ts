@@ -37,8 +37,12 @@ type HookCommand = {
   readonly hold?: CommandHold | undefined;
 };
 
-/** `spares`: the started process is the sandbox's own, and it ends after its first command. */
+/**
+ * `spares`: the started process is the sandbox's own, and it ends after its first command.
+ * `refusal` says why nothing can be held here; null where it can.
+ */
 export type CommandHold = {
+  readonly refusal: string | null;
   readonly wrap: (argv: readonly string[], reach: Reach) => readonly string[];
   readonly spares: boolean;
 };

@@ -78,6 +78,7 @@ async function answerByCommand<Name extends HookName>(
   const cwd = ALERTS.includes(hook) && !existsSync(input.cwd ?? '') ? null : input.cwd;
   if (sandbox && hold === undefined)
     return hookFailure('nothing here can hold it, and it must not run without its sandbox');
+  if (sandbox && hold !== undefined && hold.refusal !== null) return refuseCommand(hook, hold.refusal);
   const text = `${JSON.stringify(input)}\n`;
   const { folders } = input;
   const end = await runHookCommand({
@@ -94,6 +95,11 @@ async function answerByCommand<Name extends HookName>(
   if (end.kind === 'too_much') return hookFailure('printed more than 1 MiB');
   if (end.kind === 'stopped') return hookFailure('stopped');
   return hookFailure(`could not be started: ${end.detail}`);
+}
+
+/** A guard of calls that cannot run denies them: its failure would let each one through. */
+function refuseCommand<Name extends HookName>(hook: Name, refusal: string): HookEnd<Name> {
+  return hook === 'preTool' ? { kind: 'refused', text: `its hook did not run: ${refusal}` } : hookFailure(refusal);
 }
 
 function readExit<Name extends HookName>(

@@ -3,9 +3,11 @@
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer, Workplace, RunConfig } from '../../client/face-types.ts';
+import type { OpenedServer, Workplace, RunConfig, UnconfinedFlag } from '../../client/face-types.ts';
 import type { SessionDescription, PromptBlock } from '../../client/index.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
+import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
+import { askUnconfined } from '../ask-unconfined.ts';
 import { holdConversation, type ChatConversation, type ChosenMode, type ConversationEnd } from '../chat/converse.ts';
 import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
 import { inputHistory } from '../chat/input-history.ts';
@@ -24,7 +26,10 @@ import { readSession } from '../../client/sessions/read.ts';
 import { openPageAt } from '../open-page.ts';
 import { present } from '../../workflows/contract/present.ts';
 
-type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
+type Flags = RunFlags &
+  ConfigFlags &
+  MediaFlags &
+  UnconfinedFlag & { readonly continue?: boolean; readonly resume?: string | true };
 
 export function chatCommand(program: Command, cli: Cli): void {
   const command = program
@@ -34,9 +39,10 @@ export function chatCommand(program: Command, cli: Cli): void {
     .option('-c, --continue', 'continue the newest open session of this folder')
     .option('-r, --resume [id]', 'continue this session, or choose one of this folder from a list')
     .option(...MEDIA_OPTION)
-    .option(...CONFIG_OPTION);
+    .option(...CONFIG_OPTION)
+    .option(...UNCONFINED_OPTION);
   addRunOptions(command).action(async (message: string | undefined, flags: Flags) => {
-    cli.exit(await startChat(cli, message, flags));
+    cli.exit(await startChat(await withUnconfined(cli, flags), message, flags));
   });
 }
 
@@ -69,6 +75,8 @@ async function holdOne(cli: Cli, first: string | undefined, flags: Flags): Promi
   const { taskQueue } = await workersOfNew(cli, chosen, '');
   // Opening may take minutes the first time: what is missing is said before.
   if (found === null && lacksKey(cli, taskQueue)) cli.say(NO_KEY);
+  if (stayingWorkers(cli.env, taskQueue) !== 0) refuseUnconfinedForOthers(flags);
+  else await askUnconfined(cli, chosen.config);
   const source = new EventEmitter();
   const forward = (name: NodeJS.Signals): void => void source.emit(name, name);
   const keys = { press: (): void => forward('SIGINT') };

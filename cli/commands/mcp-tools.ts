@@ -1,6 +1,7 @@
 // perdure mcp-tools: lists what the MCP servers of a configuration offer, by the names that rules
 // and lists of tools use.
 import type { Command } from 'commander';
+import type { PerdureConfig } from '../../client/index.ts';
 import type { ListedTool, ToolList, McpServers } from '../../client/face-types.ts';
 import { nameServerTool } from '../../tools/mcp/servers.ts';
 import { jsonLine, reasonOf } from '../../system/text.ts';
@@ -38,7 +39,7 @@ async function mcpTools(cli: Cli, only: string | undefined, { config: file, json
     cli.say('no MCP servers: name them in the configuration ("mcpServers")');
     return STATUS.ok;
   }
-  const found = await listOffers(cli, servers);
+  const found = await listOffers(cli, servers, config);
   for (const one of found) {
     if ('why' in one) cli.say(`the MCP server ${one.server} cannot be used: ${oneLine(one.why, 400)}`);
     else {
@@ -64,12 +65,12 @@ function chooseServers(servers: McpServers, only: string | undefined): McpServer
 }
 
 /** Asks all servers at once and returns their tools in the order of the configuration. */
-async function listOffers(cli: Cli, servers: McpServers): Promise<readonly ServerOffer[]> {
+async function listOffers(cli: Cli, servers: McpServers, config: PerdureConfig): Promise<readonly ServerOffer[]> {
   const [{ tryServer }, { prepareServers }] = await Promise.all([
     import('../../tools/mcp/open-servers.ts'),
     import('../../client/runtime/network-checks.ts'),
   ]);
-  const around = await prepareServers(cli.env, openDataFolder(cli.env).root);
+  const around = await prepareServers(cli.env, openDataFolder(cli.env).root, config);
   const tried = Object.entries(servers).map(async ([server, settings]): Promise<ServerOffer> => {
     try {
       return { server, trusted: settings.trusted === true, list: await tryServer(settings, around) };

@@ -1,10 +1,12 @@
 // perdure run: a task from its start to its end, with everything it needs brought up.
 import type { Command } from 'commander';
-import type { OpenedServer, DumpFlags } from '../../client/face-types.ts';
+import type { OpenedServer, DumpFlags, UnconfinedFlag } from '../../client/face-types.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { DUMP_OPTION, DUMP_READABLE_OPTION, refuseForOthers, withDump } from '../../client/runtime/dump-options.ts';
+import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
+import { askUnconfined } from '../ask-unconfined.ts';
 import { followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
 import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';
@@ -21,7 +23,8 @@ import { withinWorkplace } from '../within-workplace.ts';
 type Flags = RunFlags &
   DumpFlags &
   ConfigFlags &
-  MediaFlags & {
+  MediaFlags &
+  UnconfinedFlag & {
     readonly promptFile?: string;
     readonly json?: boolean;
     readonly wait?: boolean;
@@ -39,11 +42,12 @@ export function runCommand(program: Command, cli: Cli): void {
     .option('--wait', 'without a terminal, wait for decisions made elsewhere (default: exit with status 3)')
     .option('--demo', 'run the built-in demo on a scripted model, without an API key; it writes LINES.md')
     .option(...CONFIG_OPTION)
+    .option(...UNCONFINED_OPTION)
     .option(...DUMP_OPTION)
     .option(...DUMP_READABLE_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
     const place = flags.demo ? { ...cli, env: withoutKey(cli.env) } : cli;
-    cli.exit(await runTask(await withDump(place, flags), task, flags));
+    cli.exit(await runTask(await withUnconfined(await withDump(place, flags), flags), task, flags));
   });
 }
 
@@ -69,6 +73,9 @@ async function runTask(cli: Cli, text: string | undefined, flags: Flags): Promis
   const staying = stayingWorkers(cli.env, taskQueue);
   if (staying === 0) refuseWithoutKey(cli.env, task);
   else refuseForOthers(flags);
+  if (staying !== 0) refuseUnconfinedForOthers(flags);
+  // The demo runs no command.
+  else if (!flags.demo) await askUnconfined(cli, chosen.config);
   const beforeWork = ({ sessions }: OpenedServer): Promise<void> => refuseToSpoil(cli.env, sessions);
   return withinWorkplace(
     cli,

@@ -1,8 +1,10 @@
 // `npm start -- "task"` starts server, worker and page, and runs the task in the folder it was
 // called in.
 import type { Command } from 'commander';
-import type { OpenedServer } from '../../client/face-types.ts';
+import type { OpenedServer, UnconfinedFlag } from '../../client/face-types.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
+import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
+import { askUnconfined } from '../ask-unconfined.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
@@ -13,16 +15,17 @@ import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run
 import { newSessionId } from '../../client/sessions/session-id.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 
-type Flags = RunFlags & ConfigFlags & { readonly json?: boolean };
+type Flags = RunFlags & ConfigFlags & UnconfinedFlag & { readonly json?: boolean };
 
 export function startHereCommand(program: Command, cli: Cli): void {
   const command = program
     .command('start-here', { hidden: true })
     .argument('[task]', 'the task')
     .option('--json', 'print one JSON object per event, the result last')
-    .option(...CONFIG_OPTION);
+    .option(...CONFIG_OPTION)
+    .option(...UNCONFINED_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
-    cli.exit(await startHere(cli, task, flags));
+    cli.exit(await startHere(await withUnconfined(cli, flags), task, flags));
   });
 }
 
@@ -40,7 +43,10 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
   // A staying worker may have a key.
   const id = options.session ?? newSessionId();
   const { taskQueue } = await workersOfNew(cli, chosen, id);
-  if ((stayingWorkers(cli.env, taskQueue) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);
+  if ((stayingWorkers(cli.env, taskQueue) ?? 0) === 0) {
+    refuseWithoutKey(cli.env, prompt);
+    await askUnconfined(cli, chosen.config);
+  } else refuseUnconfinedForOthers(flags);
   const beforeWork = ({ sessions }: OpenedServer): Promise<void> => refuseToSpoil(cli.env, sessions);
   return withinWorkplace(
     cli,

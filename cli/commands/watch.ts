@@ -2,8 +2,10 @@
 // current run to its end. Of a run that has ended, it prints the end.
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
+import type { OpenedServer, UnconfinedFlag } from '../../client/face-types.ts';
 import type { RunOutcome } from '../../client/index.ts';
+import { stayingWorkers } from '../../client/runtime/session-workers.ts';
+import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
 import type { Cli } from '../cli.ts';
 import { showLately } from '../chat/show-lately.ts';
 import { endStatus, followRun } from '../follow-run.ts';
@@ -15,7 +17,7 @@ import { readSession } from '../../client/sessions/read.ts';
 import { findSession } from '../chat/find-session.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 
-type Flags = ConfigFlags & { readonly json?: boolean; readonly replay?: boolean };
+type Flags = ConfigFlags & UnconfinedFlag & { readonly json?: boolean; readonly replay?: boolean };
 
 export function watchCommand(program: Command, cli: Cli): void {
   program
@@ -25,8 +27,10 @@ export function watchCommand(program: Command, cli: Cli): void {
     .option('--replay', 'show a run that has ended from its beginning, as `--json` does')
     .option('--json', 'print one JSON object per event, the result last')
     .option(...CONFIG_OPTION)
+    .option(...UNCONFINED_OPTION)
     .action(async (id: string, flags: Flags) => {
-      cli.exit(await watch(cli, id, flags));
+      if (flags.unconfined && stayingWorkers(cli.env) !== 0) refuseUnconfinedForOthers(flags);
+      cli.exit(await watch(await withUnconfined(cli, flags), id, flags));
     });
 }
 

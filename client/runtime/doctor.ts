@@ -1,7 +1,7 @@
 // Checks everything a session needs on this machine.
 import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import { probeSandbox } from '../../tools/sandbox.ts';
+import { commandPolicy, probeSandbox } from '../../tools/sandbox.ts';
 import { openLive } from '../../store/live/open-live.ts';
 import { addressWithoutSecrets } from '../../store/live/redis-problems.ts';
 import { openStore } from '../../store/values/open-store.ts';
@@ -14,6 +14,7 @@ import { type DataFolder, type Env, openDataFolder } from '../../connection/data
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { reasonOf } from '../../system/text.ts';
+import { mayRunUnconfined } from '../../worker/config/unconfined.ts';
 import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { describeFreeRoom, measureDatabase } from '../store-care/database-size.ts';
@@ -54,7 +55,7 @@ export async function runChecks(env: Env, config?: string): Promise<readonly Che
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
     ...(await modelChecks(env, await configOf(env, config))),
     ...networkChecks(env, 'check' in folder ? null : folder, await configOf(env, config)),
-    await sandboxCheck(),
+    await sandboxCheck(env, await configOf(env, config)),
     await ripgrepCheck(),
     existsSync(bundlePath())
       ? okCheck('build', 'the workflow is bundled')
@@ -152,10 +153,11 @@ async function serverChecks(env: Env, folder: DataFolder | null): Promise<readon
   }
 }
 
-async function sandboxCheck(): Promise<Check> {
+async function sandboxCheck(env: Env, { sandbox: settings }: PerdureConfig): Promise<Check> {
   try {
-    const { kind, describe } = await probeSandbox();
-    return kind === 'bwrap' ? okCheck('sandbox', describe) : noteCheck('sandbox', describe);
+    const sandbox = await probeSandbox({ unconfined: mayRunUnconfined(settings, env) });
+    const check = { confined: okCheck, refused: missingCheck, unconfined: noteCheck }[commandPolicy(sandbox)];
+    return check('sandbox', `${commandPolicy(sandbox)}: ${sandbox.describe}`);
   } catch (error) {
     return missingCheck('sandbox', reasonOf(error));
   }
@@ -176,7 +178,7 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
     const { path, config } = await loadConfig(file, env);
     if (path === null) return [];
     const { mcpServers = {} } = config;
-    const around = await prepareServers(env, dataDir);
+    const around = await prepareServers(env, dataDir, config);
     const servers = Object.entries(mcpServers).map(([name, server]) => mcpCheck(name, server, around));
     const tried = await Promise.all(servers);
     await around.network.close();

@@ -6,6 +6,7 @@ import type { McpServer } from '../../tools/mcp/servers.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { reasonOf } from '../../system/text.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
+import { mayRunUnconfined } from '../../worker/config/unconfined.ts';
 import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
@@ -55,10 +56,10 @@ function bucketAddress(env: Env): string {
  * Prepares what a worker gives its MCP servers, for servers that are tried here. The caller closes
  * its network.
  */
-export async function prepareServers(env: Env, dataDir: string | undefined) {
+export async function prepareServers(env: Env, dataDir: string | undefined, { sandbox }: PerdureConfig) {
   return {
     env,
-    sandbox: await probeSandbox({ places: findPlaces(env) }),
+    sandbox: await probeSandbox({ places: findPlaces(env), unconfined: mayRunUnconfined(sandbox, env) }),
     ...(dataDir !== undefined && { dataDir }),
     network: openNetwork(env),
   };

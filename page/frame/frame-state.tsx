@@ -70,15 +70,17 @@ const answerText = (name: string, answer: HealthAnswer): string =>
   'ms' in answer ? `${name} ${Math.max(1, Math.round(answer.ms))} ms` : `${name} not responding`;
 
 function healthOf({ health, counts }: Looked): FrameState['health'] {
-  const { server, store, workers } = health;
+  const { server, store, workers, commands } = health;
   const polled = workers === null ? [] : [workers === 0 ? 'no worker' : formatCount(workers, 'worker')];
-  const text = [answerText('server', server), ...polled, answerText('store', store)].join(' · ');
+  const held = (['confined', 'refused', 'unconfined'] as const).filter((policy) => commands[policy] > 0);
+  const policies = held.length === 0 ? [] : [`commands ${held.join(', ')}`];
+  const text = [answerText('server', server), ...polled, answerText('store', store), ...policies].join(' · ');
   const failed = 'problem' in server || 'problem' in store || (workers === 0 && (counts?.waiting_worker ?? 0) > 0);
   const slow = [server, store].some((one) => 'ms' in one && one.ms > SLOW_MS) || workers === 0;
   return { state: failed ? 'fail' : slow ? 'wait' : 'ok', text };
 }
 
-function Alarms({ health: { server, store, workers, snapshots }, counts, strayed }: Looked) {
+function Alarms({ health: { server, store, workers, commands, snapshots }, counts, strayed }: Looked) {
   const waits = counts?.waiting_worker ?? 0;
   return (
     <>
@@ -105,6 +107,13 @@ function Alarms({ health: { server, store, workers, snapshots }, counts, strayed
           without snapshots.
         </Alarm>
       ) : null}
+      {commands.refused > 0 ? (
+        <Alarm kind="commands" title={`${formatCount(commands.refused, 'worker')} can’t run commands.`}>
+          Bubblewrap is missing or doesn’t work there, so shell commands, sandboxed hooks, and MCP servers that are
+          programs are refused. <code>perdure doctor</code> on that machine says what to do.{' '}
+          <a href="/workers">Show workers</a>
+        </Alarm>
+      ) : null}
       {waits > 0 ? (
         <Alarm kind="workers" title={workers === 0 ? 'No worker is running.' : 'Sessions are waiting for a worker.'}>
           {`${formatCount(waits, 'session')} ${waits === 1 ? 'is' : 'are'} paused; nothing is lost. Start one with `}
@@ -116,7 +125,7 @@ function Alarms({ health: { server, store, workers, snapshots }, counts, strayed
 }
 
 type AlarmProps = {
-  readonly kind: 'server' | 'store' | 'strayed' | 'snapshots' | 'workers';
+  readonly kind: 'server' | 'store' | 'strayed' | 'snapshots' | 'commands' | 'workers';
   readonly title: string;
   readonly detail?: string;
   readonly children: unknown;

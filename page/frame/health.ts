@@ -2,10 +2,11 @@
 // polls for work. One look serves all viewers.
 import type { Client } from '@temporalio/client';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import type { ShadowRoom, ShadowSize, OpenedServer } from '../../client/face-types.ts';
+import type { CommandPolicy, ShadowRoom, ShadowSize, OpenedServer } from '../../client/face-types.ts';
 import { measureShadow, readRoom } from '../../store/snapshots/shadow-size.ts';
 import { reasonOf } from '../../system/text.ts';
 import { impatient } from '../../client/sessions/persist.ts';
+import { readBeats } from '../../connection/worker-beats.ts';
 import { livePollers } from '../../client/sessions/worker-polls.ts';
 
 /** Milliseconds that a part took to answer, or why it did not. */
@@ -16,8 +17,12 @@ export type FrameHealth = {
   readonly store: HealthAnswer;
   /** Number of workers that poll the queue that every staying worker polls; null: not known. */
   readonly workers: number | null;
+  /** Number of workers by how commands of agents run there, as far as workers say it. */
+  readonly commands: CommandsHealth;
   readonly snapshots: SnapshotsHealth;
 };
+
+export type CommandsHealth = Readonly<Record<CommandPolicy, number>>;
 
 /** Bytes that snapshots take of this machine's disk, and whether no more are taken. */
 export type SnapshotsHealth = Pick<ShadowSize, 'bytes'> & ShadowRoom;
@@ -32,14 +37,15 @@ type Looked = Pick<OpenedServer, 'store' | 'storeId'> & {
 
 export async function lookAtHealth({ temporal: { client }, store, storeId, folder }: Looked): Promise<FrameHealth> {
   const deadline = Date.now() + impatient.total;
-  const [server, stored, workers, snapshots] = await Promise.all([
+  const [server, stored, workers, commands, snapshots] = await Promise.all([
     timeAnswer(() => client.withDeadline(deadline, () => client.workflowService.getSystemInfo({}))),
     // In a folder that was moved away a record is absent like any other: its identity says so.
     timeAnswer(() => Promise.all([storeId(), store.read(PROBE)])),
     countWorkers(client),
+    countPolicies(client),
     lookAtSnapshots(snapshotsFolderOf(folder.root)),
   ]);
-  return { server, store: stored, workers, snapshots };
+  return { server, store: stored, workers, commands, snapshots };
 }
 
 async function lookAtSnapshots(gitDir: string): Promise<SnapshotsHealth> {
@@ -64,4 +70,14 @@ async function countWorkers(temporal: Client): Promise<number | null> {
     // The server's own answer says why.
     return null;
   }
+}
+
+/** Counts processes: each sends heartbeats for several queues. */
+async function countPolicies(temporal: Client): Promise<CommandsHealth> {
+  const beats = (await readBeats(temporal).catch(() => null)) ?? [];
+  const policies = new Map(
+    beats.flatMap(({ isLive, identity, commands }) => (isLive && commands ? [[identity, commands]] : [])),
+  );
+  const count = (policy: CommandPolicy): number => [...policies.values()].filter((one) => one === policy).length;
+  return { confined: count('confined'), refused: count('refused'), unconfined: count('unconfined') };
 }

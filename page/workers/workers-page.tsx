@@ -175,12 +175,18 @@ const MOST_IN_HAND = 8;
 
 function WorkerRow({ worker: { identity, queues, beats, inHand, seen } }: { readonly worker: SeenWorker }) {
   const versions = new Set(beats.flatMap(({ version }) => version ?? []));
+  const policies = new Set(beats.flatMap(({ commands }) => commands ?? []));
   return (
     <tr>
       <td>
         <code>{showUnseen(identity)}</code>
       </td>
-      <td>{versions.size === 0 ? <span class="quiet">–</span> : showUnseen([...versions].join(', '))}</td>
+      <td>
+        {versions.size === 0 ? <span class="quiet">–</span> : showUnseen([...versions].join(', '))}
+        {[...policies].map((policy) => (
+          <small>{`commands ${policy}`}</small>
+        ))}
+      </td>
       <td>
         {queuesOf(queues, beats).map(([queue, slots]) => (
           <small>

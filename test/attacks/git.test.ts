@@ -13,7 +13,7 @@ import { findConfigDoubt } from '../../tools/builtin/shell/git-config.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
-const group = await probeSandbox({ kinds: ['group'] });
+const group = await probeSandbox({ kinds: ['group'], unconfined: true });
 
 function workspace(...lines: readonly string[]): string {
   const cwd = join(tempFolder(), 'ws');

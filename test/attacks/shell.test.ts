@@ -11,7 +11,7 @@ import { createRegistry } from '../../tools/registry.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
-const group = await probeSandbox({ kinds: ['group'] });
+const group = await probeSandbox({ kinds: ['group'], unconfined: true });
 const bash = createBashTool({ sandbox: group });
 
 const options =

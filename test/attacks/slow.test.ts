@@ -23,7 +23,7 @@ import { htmlOf } from '../../page/layout.tsx';
 import { MarkdownText } from '../../page/text/markdown-view.tsx';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
-const sandbox = await probeSandbox({ kinds: ['group'] });
+const sandbox = await probeSandbox({ kinds: ['group'], unconfined: true });
 const bash = createBashTool({ sandbox });
 const rules = Array.from({ length: 600 }, (_, n) => `bash(cmd${n} sub:*)`);
 

@@ -2,6 +2,7 @@
 // are fakes.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
+import { readBeats } from '../../connection/worker-beats.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { actWithWorker, keepWorker } from '../../client/runtime/keep-worker.ts';
 import { isQueuePolled } from '../../client/sessions/worker-polls.ts';
@@ -22,6 +23,7 @@ function worker() {
     running: {
       taskQueue: 'q',
       sandbox: '',
+      commands: 'confined',
       unconfined: null,
       scripted: false,
       health: () => Promise.resolve([]),
@@ -154,6 +156,27 @@ test('a worker that takes the place of one that had ended before anyone looked c
     });
   // The last polls of the one that has ended do so half a second later.
   expect([await polledAgo(2_000), await polledAgo(4_500), await polledAgo(8_000)]).toEqual([true, false, false]);
+});
+
+test('a heartbeat says the version of its worker and how commands run there, and other words there are none (O10)', async () => {
+  const beat = (...names: readonly string[]) => ({
+    workerIdentity: names.join(),
+    heartbeatTime: { seconds: Date.now() / 1_000 },
+    status: RUNNING,
+    plugins: names.map((name) => ({ name })),
+  });
+  const told = [beat('own', 'perdure 0.1.0', 'perdure-commands refused'), beat('perdure-commands odd'), beat()];
+  const beats = await readBeats(
+    server(
+      () => [],
+      () => told,
+    ),
+  );
+  expect(beats?.map(({ version, commands }) => [version, commands])).toEqual([
+    ['0.1.0', 'refused'],
+    [null, null],
+    [null, null],
+  ]);
 });
 
 test('a worker is gone when it has said so, or gave no new heartbeat for half a minute, and not before (O10)', async () => {

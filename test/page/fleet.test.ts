@@ -218,9 +218,28 @@ test('usage counts what an agent took once, and its table runs no formula (O4)',
   );
 });
 
+const none = { confined: 0, refused: 0, unconfined: 0 };
+
+test('the frame says how commands run, and where they are refused (O10)', async () => {
+  const snapshots = { bytes: 0, diskBytes: 1_000, isFull: false };
+  const look = async (commands: typeof none) => {
+    const health = { server: { ms: 4 }, store: { ms: 4 }, workers: 2, commands, snapshots };
+    const { ask } = await stagedPage({ ports: { health: () => Promise.resolve(health) } });
+    return (await (await ask('/frame')).json()) as FrameState;
+  };
+  const text = 'server 4 ms · 2 workers · store 4 ms';
+  const unknown = await look(none);
+  expect([unknown.health.text, unknown.alarms]).toEqual([text, '']);
+  const allowed = await look({ confined: 1, refused: 0, unconfined: 1 });
+  expect([allowed.health.text, allowed.alarms]).toEqual([`${text} · commands confined, unconfined`, '']);
+  const refused = await look({ ...none, refused: 1 });
+  expect(refused.health.text).toBe(`${text} · commands refused`);
+  expect(refused.alarms).toContain('1 worker can’t run commands.');
+});
+
 test('the frame says what waits, how the parts are, and that no worker polls (O10)', async () => {
   const snapshots = { bytes: 0, diskBytes: 1_000, isFull: false };
-  const health = { server: { ms: 4 }, store: { problem: 'it is gone' }, workers: 0, snapshots };
+  const health = { server: { ms: 4 }, store: { problem: 'it is gone' }, workers: 0, commands: none, snapshots };
   const { ask } = await stagedPage({
     seen: { phase: 'waiting_worker' },
     ports: { health: () => Promise.resolve(health) },
@@ -295,7 +314,14 @@ test('many sessions are reached by a filter, and no more than the person was ask
 });
 
 test('a worker stands with its version and its slots where the server keeps heartbeats (O4 O10)', async () => {
-  const beat = { identity: '1@host', version: '0.1.0', at: 0, isLive: true, endedAt: null } as const;
+  const beat = {
+    identity: '1@host',
+    version: '0.1.0',
+    commands: 'refused',
+    at: 0,
+    isLive: true,
+    endedAt: null,
+  } as const;
   const beats = [
     { ...beat, queue: 'perdure', slots: { used: 3, most: 100 } },
     { ...beat, queue: 'perdure-records', slots: null },
@@ -303,7 +329,7 @@ test('a worker stands with its version and its slots where the server keeps hear
   ];
   const workers = await (await stagedPage({ ports: { beats: () => Promise.resolve(beats) } })).text('/workers');
   expect(workers).toContain(
-    '<td>0.1.0</td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
+    '<td>0.1.0<small>commands refused</small></td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
   );
   expect(workers).not.toContain('doesn’t store worker heartbeats');
 });

@@ -97,6 +97,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
         server: { ms: 4 },
         store: { ms: 9 },
         workers: 1,
+        commands: { confined: 1, refused: 0, unconfined: 0 },
         snapshots: { bytes: 0, diskBytes: 1_000, isFull: false },
       }),
     beats: () => Promise.resolve(null),

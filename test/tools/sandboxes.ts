@@ -4,7 +4,9 @@ import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
 
 export async function workingSandboxes(): Promise<readonly Sandbox[]> {
   const tried = await Promise.all(
-    (['bwrap', 'unshare', 'group'] as const).map((kind) => probeSandbox({ kinds: [kind] }).catch(() => null)),
+    (['bwrap', 'unshare', 'group'] as const).map((kind) =>
+      probeSandbox({ kinds: [kind], unconfined: true }).catch(() => null),
+    ),
   );
   return tried.filter((sandbox) => sandbox !== null);
 }

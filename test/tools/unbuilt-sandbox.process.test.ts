@@ -133,7 +133,7 @@ test.runIf(hasBwrap)('a search and a hook run where their sandboxes were not bui
     apart,
     env: process.env,
     pipes: pipePlace(hook.held.programs, undefined),
-    hold: { spares: true, wrap: (argv, reach) => hook.held.wrap(argv, reach) },
+    hold: { refusal: null, spares: true, wrap: (argv, reach) => hook.held.wrap(argv, reach) },
     atExit: createExitHandlers(process),
     signal: new AbortController().signal,
     timeoutMs: 60_000,

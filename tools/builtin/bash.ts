@@ -90,8 +90,10 @@ export function createBashTool(options: BuiltinOptions): Tool {
     // A command in the background outlives an attempt that may be dropped.
     safe: (input, context) => !input.background && riskOf(input, context) === 'read',
     recovery: 'report',
+    // Said before anybody is asked about the call.
     validate: async ({ command, background, timeout }) =>
-      background && timeout !== undefined ? 'A command in the background has no timeout.' : checkCommand(command),
+      describeRefusal(options) ??
+      (background && timeout !== undefined ? 'A command in the background has no timeout.' : checkCommand(command)),
     canUse: (input, context) => {
       const verdict = judge(input, context);
       if (!verdict.readOnly) return undefined;
@@ -135,6 +137,11 @@ function whyGitIsDoubted(folders: readonly string[], context: JudgeContext): str
     if (why !== undefined) return why;
   }
   return undefined;
+}
+
+/** Returns the sentence that refuses every command where nothing confines them. */
+function describeRefusal({ sandbox: { refusal } }: BuiltinOptions): string | undefined {
+  return refusal === null ? undefined : `Not run: ${refusal}.`;
 }
 
 function checkCommand(command: string): string | undefined {
@@ -257,6 +264,8 @@ async function startTree(
 ): ReturnType<StartOnce> {
   const { cwd, folders, dir, fence } = context;
   const { sandbox, dataDir, prepared } = options;
+  const refused = describeRefusal(options);
+  if (refused !== undefined) throw new ToolFailure(refused);
   const { readOnly, env, sockets } = holdCommand(marked, context, options);
   const shell = [sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', marked.command];
   const argv = sandbox.wrap(shell, {

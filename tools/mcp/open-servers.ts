@@ -32,7 +32,7 @@ import { resourceContents, toResourcesOutput } from './results.ts';
 
 type ServerSurroundings = {
   readonly env: Environment;
-  readonly sandbox: Pick<Sandbox, 'kind' | 'hold' | 'programs'>;
+  readonly sandbox: Pick<Sandbox, 'kind' | 'hold' | 'programs' | 'refusal'>;
   /** Hidden from servers that are processes. */
   readonly dataDir?: string;
   /** The network for servers at an address. Absent: Node's own way to reach others. */
@@ -93,7 +93,8 @@ function describeLeftOut({ name, leftOut }: KeptServer): readonly string[] {
 function buildServerProcesses({ env, sandbox, dataDir }: ServerSurroundings): ServerProcesses {
   const hold = (argv: readonly string[]): readonly string[] => sandbox.hold(argv, dataDir);
   const pipes = pipePlace(sandbox.programs, dataDir);
-  return { env, hold, pipes, spares: sandbox.kind !== 'group', atExit: createExitHandlers(process) };
+  const { refusal, kind } = sandbox;
+  return { env, hold, pipes, refusal, spares: kind !== 'group', atExit: createExitHandlers(process) };
 }
 
 const nothing = (): void => undefined;

@@ -23,6 +23,8 @@ export type ServerProcesses = {
   readonly env: Environment;
   readonly hold: (argv: readonly string[]) => readonly string[];
   readonly pipes: PipePlace;
+  /** Why no server is started here; null where they are. */
+  readonly refusal: string | null;
   /** The started process is the sandbox's own. */
   readonly spares: boolean;
   readonly atExit: ExitHandlers;
@@ -163,8 +165,9 @@ class StdioTransport implements EndingTransport {
 
 async function startServer(
   server: StdioServer,
-  { env, hold, pipes, spares, atExit }: ServerProcesses,
+  { env, hold, pipes, refusal, spares, atExit }: ServerProcesses,
 ): Promise<StartedServer> {
+  if (refusal !== null) throw new Error(refusal);
   // A workspace must not choose what `npx` finds, or which settings a program reads.
   const cwd = server.cwd ?? env['HOME'] ?? homedir();
   const PATH = pathOutside(env, worldWritableFolders()).join(delimiter);

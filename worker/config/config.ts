@@ -272,7 +272,10 @@ export const CONFIG_KEYS = {
    * machine. Absent: it is not offered.
    */
   webSearch: forRuns<boolean | WebSearchSettings>(webSearchSchema),
-  /** The agents for keys, and other sockets, that commands may reach through their sandbox. */
+  /**
+   * The agents for keys, and other sockets, that commands may reach through their sandbox, and
+   * whether they run where there is none.
+   */
   sandbox: forWorker<SandboxConfig>(sandboxSchema),
   /** Folders of skills, absolute, at most 20 (L79). */
   skills: forWorker<readonly string[]>(skillsSchema),

@@ -85,7 +85,12 @@ export const webFetchSchema = z.strictObject({
   privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),
 } satisfies Readonly<Record<keyof WebSettings, unknown>>);
 
-export type SandboxConfig = { readonly agents?: readonly KeyAgent[]; readonly sockets?: readonly string[] };
+export type SandboxConfig = {
+  readonly agents?: readonly KeyAgent[];
+  readonly sockets?: readonly string[];
+  /** Lets commands run where bubblewrap does not work; they are refused otherwise. */
+  readonly unconfined?: boolean;
+};
 
 const socketRight = 'give the absolute path of a socket, such as /var/run/docker.sock';
 
@@ -95,4 +100,5 @@ export const sandboxSchema = z.strictObject({
     .array(z.string(socketRight).refine((path) => isAbsolute(path) && resolve(path) !== '/', socketRight))
     .max(20)
     .optional(),
+  unconfined: z.boolean('give true or false').optional(),
 } satisfies Readonly<Record<keyof SandboxConfig, unknown>>);

@@ -3,6 +3,7 @@
 // it, and events that a killed worker could not report are not counted.
 import type { MetricMeter, MetricTags } from '@temporalio/common';
 import type { ModelCallSeen, Observation, Observe } from '../../store/live/observe.ts';
+import type { CommandPolicy } from '../../tools/sandbox.ts';
 import type { SeenItem } from '../../workflows/contract/told.ts';
 
 /** Distinct values of a label in one process; those beyond are one, `other`. */
@@ -65,12 +66,22 @@ export const COUNTERS = {
   perdure_alerts_total: 'Tellings of the hooks waiting and failed, by how they ended.',
 } as const;
 
+export const GAUGES = {
+  perdure_unconfined: 'Whether commands of agents run unconfined: 1, else 0; commands: confined, refused, unconfined.',
+} as const;
+
 type Meters = {
   record(name: HistogramName, value: number, tags?: MetricTags): void;
   count(name: keyof typeof COUNTERS, value: number, tags?: MetricTags): void;
 };
 
 export type Meter = Pick<MetricMeter, 'createCounter' | 'createHistogram'>;
+
+/** Records once how commands of this worker's agents run, which holds as long as it does. */
+export function recordCommandPolicy(meter: Pick<MetricMeter, 'createGauge'>, commands: CommandPolicy): void {
+  const gauge = meter.createGauge('perdure_unconfined', 'int', undefined, GAUGES.perdure_unconfined);
+  gauge.set(commands === 'unconfined' ? 1 : 0, { commands });
+}
 
 export function observeByMetrics(meter: Meter): Observe {
   const meters = createMeters(meter);

@@ -21,6 +21,8 @@ import { type DataFolder, openDataFolder, type Env } from '../../connection/data
 import { openNetwork } from '../../connection/network/network.ts';
 import { isKeyless, openModelAccess } from '../model-access.ts';
 import { noteNamespace } from '../../connection/store-namespaces.ts';
+import { commandNotice, commandPolicy } from '../../tools/sandbox.ts';
+import { recordCommandPolicy } from '../monitor/metrics.ts';
 import { openWatchers, createSeenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
@@ -97,6 +99,9 @@ export class PerdurePlugin implements WorkerPlugin {
     const watchers = openWatchers({ env, log, dataDir, network });
     const { observe } = watchers;
     const deps = await createDeps({ ...this.#config, ...place, access, defaults, ...watchers });
+    recordCommandPolicy(Runtime.instance().metricMeter, commandPolicy(deps.sandbox));
+    const notice = commandNotice(deps.sandbox);
+    if (notice !== null) log('warn', notice);
     const activities = registerActivities(createActivities(deps));
     const close = async (): Promise<void> => {
       await deps.hooks.close();

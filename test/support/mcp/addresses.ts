@@ -13,6 +13,7 @@ import { oddServer, type Options } from './odd-server.mjs';
 /** Nothing of a server is started: what has an address needs no sandbox. */
 export const noSandbox = {
   kind: 'group',
+  refusal: null,
   hold: (argv: readonly string[]) => argv,
   programs: findPrograms(process.env),
 } as const;

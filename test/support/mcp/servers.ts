@@ -33,7 +33,7 @@ export function packagedServer(name: string, ...args: string[]): StdioServer {
 
 export type Opening = {
   readonly bounds?: Partial<McpBounds>;
-  readonly sandbox?: Pick<Sandbox, 'kind' | 'hold' | 'programs'>;
+  readonly sandbox?: Pick<Sandbox, 'kind' | 'hold' | 'programs' | 'refusal'>;
   readonly own?: readonly Tool[];
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly dataDir?: string;

@@ -25,7 +25,7 @@ import { inputFor, tempFolder, toolContext } from '../support.ts';
 
 const sandboxes = await workingSandboxes();
 const bwraps = sandboxes.filter(({ kind }) => kind === 'bwrap');
-const group = await probeSandbox({ kinds: ['group'] });
+const group = await probeSandbox({ kinds: ['group'], unconfined: true });
 
 /**
  * The workspace `ws` beside the run's folders `lib`, `ws/own` and `more`, and `outside`, which is

@@ -11,7 +11,7 @@ import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
 
-const sandbox = await probeSandbox({ kinds: ['group'] });
+const sandbox = await probeSandbox({ kinds: ['group'], unconfined: true });
 
 function workspace(files: Readonly<Record<string, string | Uint8Array>>): string {
   const cwd = join(tempFolder(), 'ws');

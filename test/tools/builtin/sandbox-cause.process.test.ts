@@ -82,7 +82,7 @@ test.runIf(hasSandbox)(
 
 test('a variable that a failed command misses is named where Perdure has it, without its value', async () => {
   vi.stubEnv('SOME_DEPLOY_TOKEN', 'canary');
-  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const sandbox = await probeSandbox({ kinds: ['group'], unconfined: true });
   const tool = createBashTool({ sandbox });
   const failed = async (command: string, env = {}) =>
     (await tool.call(inputFor(tool, { command }), toolContext(tempFolder(), { env }))).content;
@@ -97,7 +97,7 @@ test('commands that do more than read find the toolchains of the user, and no cr
   vi.stubEnv('VIRTUAL_ENV', '/opt/venv');
   vi.stubEnv('KUBECONFIG', '/opt/kube/staging');
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/opt/key.json');
-  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const sandbox = await probeSandbox({ kinds: ['group'], unconfined: true });
   const tool = createBashTool({ sandbox });
   const shown = await tool.call(
     inputFor(tool, { command: 'true; bash -c \'echo "$VIRTUAL_ENV|$KUBECONFIG|$GOOGLE_APPLICATION_CREDENTIALS"\'' }),

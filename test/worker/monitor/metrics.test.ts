@@ -9,9 +9,11 @@ import type { SessionId } from '../../../workflows/contract/ids.ts';
 import {
   createBoundedLabel,
   COUNTERS,
+  GAUGES,
   HISTOGRAMS,
   type Meter,
   observeByMetrics,
+  recordCommandPolicy,
 } from '../../../worker/monitor/metrics.ts';
 import { observeAll } from '../../../worker/monitor/watchers.ts';
 
@@ -79,6 +81,20 @@ describe('metrics of a worker', () => {
     ]);
   });
 
+  test('tell whether commands of agents run unconfined (O14)', () => {
+    const set: unknown[] = [];
+    const createGauge = (name: string) => ({
+      ...noopMetricMeter.createGauge(name),
+      set: (value: number, tags?: MetricTags) => void set.push([name, value, tags]),
+    });
+    for (const policy of ['confined', 'refused', 'unconfined'] as const) recordCommandPolicy({ createGauge }, policy);
+    expect(set).toEqual([
+      ['perdure_unconfined', 0, { commands: 'confined' }],
+      ['perdure_unconfined', 0, { commands: 'refused' }],
+      ['perdure_unconfined', 1, { commands: 'unconfined' }],
+    ]);
+  });
+
   test('are all described in docs/operating.md, and so are the alerts (O14 O17)', () => {
     const named = [...page.matchAll(/^\| `((?:perdure|gen_ai)_[a-z_]+)`/gm)].map(([, name]) => name);
     const gauges = [
@@ -89,7 +105,7 @@ describe('metrics of a worker', () => {
       'page_followed_sessions',
       'sessions',
     ].map((name) => `perdure_${name}`);
-    expect(new Set(named)).toEqual(new Set([...Object.keys(COUNTERS), ...Object.keys(HISTOGRAMS), ...gauges]));
+    expect(new Set(named)).toEqual(new Set([...[COUNTERS, HISTOGRAMS, GAUGES].flatMap(Object.keys), ...gauges]));
     const dashboard = readFileSync(new URL('../../../docs/operating/dashboard.json', import.meta.url), 'utf8');
     const drawn = [
       ...dashboard.matchAll(/(?:perdure|gen_ai_client)_[a-z_]+?(?=(?:_(?:sum|count|bucket))?[[{()])/g),
