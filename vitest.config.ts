@@ -126,7 +126,7 @@ export default defineConfig({
           ...shared,
           name: 'deploy',
           include: ['test/deploy/**/*.test.ts'],
-          globalSetup: ['test/support/temporal-server.ts', 'test/support/s3-gateway.ts'],
+          globalSetup: ['test/support/temporal-server.ts', 'test/support/s3-gateway.ts', 'test/support/helm.ts'],
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },

@@ -4,12 +4,11 @@ import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { installPackages } from '../packages/python-packages.ts';
 import { drainTimes } from '../../worker/create-worker.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { findHelm } from './helm.ts';
 import { knownVariables } from './known-variables.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -44,15 +43,10 @@ const MOST = {
 /** A part of an object of Kubernetes, whose fields are looked for by name. */
 type Part = { readonly [field: string]: Part } & readonly Part[];
 
-let helm = '';
-beforeAll(async () => {
-  helm = await findHelm();
-});
-
 async function render(values: object): Promise<{ readonly text: string; readonly objects: readonly Part[] }> {
   const file = join(tempDir(), 'values.yaml');
   writeFileSync(file, JSON.stringify(values));
-  const { stdout } = await run(helm, ['template', 'perdure', chart, '-f', file]);
+  const { stdout } = await run(inject('helm'), ['template', 'perdure', chart, '-f', file]);
   return { text: stdout, objects: parseAllDocuments(stdout).map((one) => one.toJS() as Part) };
 }
 

@@ -1,13 +1,19 @@
 // deploy/try: the compose file, started without a container engine and tried.
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { isInstalled } from '../support/programs.mjs';
 
 const root = resolve(import.meta.dirname, '../..');
+/** A container may forbid networks of its own, or its kernel may lack a kind of link. */
+const canLink = (kind: string): boolean =>
+  spawnSync('unshare', ['--net', '--mount', 'ip', 'link', 'add', 'link', 'type', kind]).status === 0;
 const canTry =
-  process.platform === 'linux' && process.getuid?.() === 0 && ['ip', 'unshare', 'redis-server'].every(isInstalled);
+  process.platform === 'linux' &&
+  process.getuid?.() === 0 &&
+  ['ip', 'unshare', 'redis-server'].every(isInstalled) &&
+  ['bridge', 'veth'].every(canLink);
 
 test.skipIf(!canTry)(
   'all of the compose file comes up; an approval over HTTP, killed workers and new processes end well',
