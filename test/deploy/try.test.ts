@@ -8,7 +8,7 @@ import { isInstalled } from '../support/programs.mjs';
 const root = resolve(import.meta.dirname, '../..');
 /** A container may forbid networks of its own, or its kernel may lack a kind of link. */
 const canLink = (kind: string): boolean =>
-  spawnSync('unshare', ['--net', '--mount', 'ip', 'link', 'add', 'link', 'type', kind]).status === 0;
+  spawnSync('unshare', ['--net', '--mount', 'ip', 'link', 'add', 'probe', 'type', kind]).status === 0;
 const canTry =
   process.platform === 'linux' &&
   process.getuid?.() === 0 &&
