@@ -12,7 +12,7 @@ import { reasonOf } from '../system/text.ts';
 
 type SandboxKind = 'bwrap' | 'unshare' | 'group';
 
-/** How commands of agents run: in bubblewrap, not at all, or as a person has allowed. */
+/** How commands of agents run. `unconfined`: a person has allowed it. */
 export type CommandPolicy = 'confined' | 'refused' | 'unconfined';
 
 export type Sandbox = {

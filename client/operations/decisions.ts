@@ -36,7 +36,7 @@ export const approve = defineOperation<ApproveOptions & Call, PendingApproval>({
   run(means, session, { input, ...request }) {
     const bytes = input === undefined ? undefined : inputBytes(input);
     return decide(means, { session, ...request }, UPDATES.approve, async ({ question, inputHash }) => {
-      if (question) throw refusedProblem(`call ${request.call} is a question: answer it with \`perdure answer\``);
+      if (question) throw toRefusal(`call ${request.call} is a question: answer it with \`perdure answer\``);
       return { inputHash, edited: bytes && (await means.options.store.put(bytes)) };
     });
   },
@@ -71,7 +71,7 @@ export const answer = defineOperation<Call & { readonly text: string }, PendingA
   problemOf: (request) => answerProblem(request.text),
   run: (means, session, request) =>
     decide(means, { session, ...request }, UPDATES.answer, async ({ question }) => {
-      if (!question) throw refusedProblem(`call ${request.call} is no question: approve or deny it`);
+      if (!question) throw toRefusal(`call ${request.call} is no question: approve or deny it`);
       return { body: await storeTextBody(means.options.store, request.text) };
     }),
   isAppliedBy: (earlier, { call }) => earlier.kind === 'answer' && earlier.call === call,
@@ -88,7 +88,7 @@ async function decide(
   partsFor: (pending: PendingApproval) => object | Promise<object>,
 ): Promise<PendingApproval> {
   const problem = nameProblem(by);
-  if (problem !== undefined) throw refusedProblem(problem);
+  if (problem !== undefined) throw toRefusal(problem);
   const pending = pendingCall(await means.lookAtOpen(session), call);
   const parts = await partsFor(pending);
   const there = placeOf(session, pending);
@@ -96,7 +96,7 @@ async function decide(
   return pending;
 }
 
-const refusedProblem = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);
+const toRefusal = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);
 
 /** A call of an agent is decided in the agent's session, wherever it is listed (L70). */
 function placeOf(session: SessionId, { call, agent }: PendingApproval): Pick<RequestingAgent, 'session' | 'call'> {
@@ -128,8 +128,8 @@ const LARGEST_INPUT = 1024 * 1024;
 
 function inputBytes(input: unknown): Uint8Array {
   const json = JSON.stringify(input) as string | undefined;
-  if (json === undefined) throw refusedProblem('the edited input cannot be written as JSON');
+  if (json === undefined) throw toRefusal('the edited input cannot be written as JSON');
   const bytes = new TextEncoder().encode(json);
   if (bytes.length <= LARGEST_INPUT) return bytes;
-  throw refusedProblem(`the edited input has ${bytes.length} bytes of JSON: give at most ${LARGEST_INPUT}`);
+  throw toRefusal(`the edited input has ${bytes.length} bytes of JSON: give at most ${LARGEST_INPUT}`);
 }

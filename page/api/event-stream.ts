@@ -5,7 +5,7 @@ import { jsonLine } from '../../system/text.ts';
 import type { Followed, SeenIteration, SessionDescription } from '../../client/index.ts';
 import { goalAfter, hasNoRun } from '../../client/follow/goal.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { BEAT, BEAT_MS, type NextText, sendFrames } from '../event-frames.ts';
+import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../event-frames.ts';
 import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace } from './event-place.ts';
 import { HttpProblem, problemOf } from './problems.ts';
@@ -100,7 +100,7 @@ function nextText(open: (onTrouble: (why: string | null) => void) => AsyncGenera
   return async () => {
     coming ??= readNext(events);
     const quiet = new Promise<'quiet'>((resolve) => {
-      const timer = setTimeout(() => resolve('quiet'), BEAT_MS);
+      const timer = setTimeout(() => resolve('quiet'), HEARTBEAT_MS);
       wake = () => (clearTimeout(timer), resolve('quiet'));
       void coming?.finally(() => clearTimeout(timer));
     });

@@ -150,7 +150,7 @@ export function findIdleRules({ deny = [], ask = [], allow = [] }: PermissionRul
 
 /**
  * Returns a sentence about the first rule whose tool is a slip of the name of one of these tools,
- * and which guards nothing; undefined where there is none.
+ * and which guards nothing, or undefined.
  */
 export function mistakenRule(rules: PermissionRules, tools: readonly string[]): string | undefined {
   for (const rule of findIdleRules(rules, tools)) {

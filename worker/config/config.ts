@@ -274,7 +274,7 @@ export const CONFIG_KEYS = {
   webSearch: forRuns<boolean | WebSearchSettings>(webSearchSchema),
   /**
    * The agents for keys, and other sockets, that commands may reach through their sandbox, and
-   * whether they run where there is none.
+   * whether they run without bubblewrap.
    */
   sandbox: forWorker<SandboxConfig>(sandboxSchema),
   /** Folders of skills, absolute, at most 20 (L79). */
