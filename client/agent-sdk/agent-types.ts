@@ -31,10 +31,10 @@ export function withAgentServers(options: Options, say: (line: string) => void):
   const all = { ...mcpServers };
   for (const [agent, { mcpServers: specs = [] }] of Object.entries(agents))
     for (const [name, server] of specs.flatMap((spec) => (typeof spec === 'string' ? [] : Object.entries(spec)))) {
-      const shown = `the server ${JSON.stringify(name)} of the agent ${JSON.stringify(agent)}`;
+      const label = `the server ${JSON.stringify(name)} of the agent ${JSON.stringify(agent)}`;
       if (Object.hasOwn(all, name) && JSON.stringify(all[name]) !== JSON.stringify(server))
-        throw new ClientProblem('refused', `${shown} is another than the one of this name that the query has`);
-      if (!Object.hasOwn(all, name)) say(`${shown} is connected for the query: its tools are the session's, too`);
+        throw new ClientProblem('refused', `${label} is another than the one of this name that the query has`);
+      if (!Object.hasOwn(all, name)) say(`${label} is connected for the query: its tools are the session's, too`);
       all[name] = server as McpServerConfig;
     }
   return Object.keys(all).length === 0 ? options : { ...options, mcpServers: all };
@@ -52,13 +52,13 @@ export function toAgentTypes(
   say: (line: string) => void,
 ): AgentTypes {
   const types = Object.entries(agents).map(([name, definition]) => {
-    const shown = `the agent ${JSON.stringify(name)} of query()`;
-    const tell = (line: string): void => say(`${shown} ${line}`);
+    const label = `the agent ${JSON.stringify(name)} of query()`;
+    const tell = (line: string): void => say(`${label} ${line}`);
     try {
       return [name, toAgentType(definition, { own, servers }, tell)] as const;
     } catch (error) {
       if (!(error instanceof ClientProblem)) throw error;
-      throw new ClientProblem('refused', `${shown} ${error.message}`, { cause: error });
+      throw new ClientProblem('refused', `${label} ${error.message}`, { cause: error });
     }
   });
   return Object.fromEntries(types);
@@ -89,9 +89,9 @@ function toAgentType(
   }
   const why = modelProblem({ model: model ?? 'inherit' });
   if (why !== undefined) throw new ClientProblem('refused', `has no model: ${why}`);
-  const given = mcpServers && agentServers(mcpServers, offered.servers);
+  const agentServerNames = mcpServers && agentServers(mcpServers, offered.servers);
   if (permissionMode === 'auto') say(`has ${AUTO_IS_DEFAULT}`);
-  const listed = agentToolList(tools, disallowedTools, { ...offered, given }, say);
+  const listed = agentToolList(tools, disallowedTools, { ...offered, agentServerNames }, say);
   return {
     description,
     systemPrompt: prompt,
@@ -129,7 +129,7 @@ function agentServers(specs: readonly AgentMcpServerSpec[], servers: QueryTools[
 function agentToolList(
   tools: readonly string[] | undefined,
   disallowed: readonly string[] = [],
-  { own, given }: QueryTools & { readonly given: readonly string[] | undefined },
+  { own, agentServerNames }: QueryTools & { readonly agentServerNames: readonly string[] | undefined },
   say: (line: string) => void,
 ): readonly string[] | undefined {
   const ofRule = disallowed.find((name) => name.includes('('));
@@ -138,9 +138,9 @@ function agentToolList(
       'refused',
       `disallows ${JSON.stringify(ofRule)}: a rule with a pattern is for disallowedTools of the query`,
     );
-  if (tools === undefined && disallowed.length === 0 && given === undefined) return undefined;
-  const ofServers = given?.map((server) => `${SERVER_PREFIX}${server}`);
-  const wanted = [...(tools ?? [...OFFERED, ...(given ? [] : own)]).map(inwardName), ...(ofServers ?? [])];
+  if (tools === undefined && disallowed.length === 0 && agentServerNames === undefined) return undefined;
+  const ofServers = agentServerNames?.map((server) => `${SERVER_PREFIX}${server}`);
+  const wanted = [...(tools ?? [...OFFERED, ...(agentServerNames ? [] : own)]).map(inwardName), ...(ofServers ?? [])];
   const isThere = (name: string): boolean =>
     KNOWN.includes(name) || own.some((each) => isListedAs(each, name) || isListedAs(name, each));
   const missing = wanted.filter((name) => !isThere(name));

@@ -82,20 +82,20 @@ function toFunctionHooks(
     return {
       name,
       timeoutMs: ms + MOST_WAIT_MS,
-      run: async (given, { signal }) => {
-        const input = given as AnyInput;
+      run: async (rawInput, { signal }) => {
+        const input = rawInput as AnyInput;
         const subjects = event === 'SessionStart' ? [source] : subjectsOf(event, input);
         if (!subjects.some(isMeant) || !isInputOf(event, input)) return null;
         const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
         if (toolUseId !== undefined) await relay.order.awaitCall(input.session, toolUseId, signal);
-        const told = buildHookInput(event, input, { mode, source });
-        const said = await tellHook(relay, { name, event }, () =>
-          runWithin(ms, signal, (either) => callback(told, toolUseId, { signal: either })),
+        const sdkInput = buildHookInput(event, input, { mode, source });
+        const output = await tellHook(relay, { name, event }, () =>
+          runWithin(ms, signal, (either) => callback(sdkInput, toolUseId, { signal: either })),
         );
         // An asynchronous hook works apart from the run, so its answer does not count.
-        if ('async' in said) return null;
-        if (said.systemMessage !== undefined) say(said.systemMessage);
-        return toHookAnswer(event, said, input);
+        if ('async' in output) return null;
+        if (output.systemMessage !== undefined) say(output.systemMessage);
+        return toHookAnswer(event, output, input);
       },
     };
   });
@@ -148,9 +148,9 @@ function buildHookInput(
  * Returns the mode for a hook. A session whose program cannot answer runs in `dontAsk`, which the
  * program never chose, so the hook reads the given mode instead.
  */
-function modeNow(input: AnyInput, given: PermissionMode): PermissionMode {
+function modeNow(input: AnyInput, programMode: PermissionMode): PermissionMode {
   const { mode } = input as { readonly mode?: OurMode };
-  if (mode === undefined || (mode === 'dontAsk' && given === 'default')) return given;
+  if (mode === undefined || (mode === 'dontAsk' && programMode === 'default')) return programMode;
   return mode === 'bypass' ? 'bypassPermissions' : mode;
 }
 
@@ -193,19 +193,19 @@ type Specific = {
   readonly updatedInput?: Record<string, unknown>;
 };
 
-function toHookAnswer(event: HeardEvent, said: SyncHookJSONOutput, input: AnyInput): Answer {
-  const reason = said.reason ?? said.stopReason ?? `a ${event} hook of the program said so`;
-  const stop = said.continue === false ? (said.stopReason ?? reason) : undefined;
-  const blocks = said.decision === 'block';
-  const specific = (said.hookSpecificOutput ?? {}) as Specific;
+function toHookAnswer(event: HeardEvent, output: SyncHookJSONOutput, input: AnyInput): Answer {
+  const reason = output.reason ?? output.stopReason ?? `a ${event} hook of the program said so`;
+  const stop = output.continue === false ? (output.stopReason ?? reason) : undefined;
+  const blocks = output.decision === 'block';
+  const specific = (output.hookSpecificOutput ?? {}) as Specific;
   const { additionalContext, permissionDecision, permissionDecisionReason, updatedInput } = specific;
   switch (event) {
     case 'PreToolUse': {
-      const older = blocks ? 'deny' : said.decision === 'approve' ? 'allow' : undefined;
+      const older = blocks ? 'deny' : output.decision === 'approve' ? 'allow' : undefined;
       const changed = updatedInput && toInwardInput(String(input['tool']), updatedInput);
       // The hook leaves the decision to `canUseTool`.
       const decision = permissionDecision === 'defer' ? 'ask' : (permissionDecision ?? older);
-      return { decision, reason: decision && (permissionDecisionReason ?? said.reason), input: changed, stop };
+      return { decision, reason: decision && (permissionDecisionReason ?? output.reason), input: changed, stop };
     }
     case 'PostToolUse':
     case 'PostToolUseFailure':

@@ -32,17 +32,17 @@ export function createApprovalHandler(
     const known = grants?.answerTo(approval) ?? null;
     if (known) return known;
     await order?.awaitCall(session, toolUseId, signal);
-    const shown = outwardInput(tool, input);
+    const sdkInput = outwardInput(tool, input);
     const name = outwardName(tool);
     const suggestions = grants?.suggestions(approval) ?? [];
-    const facts = { tool_name: name, tool_input: shown, permission_suggestions: suggestions };
+    const facts = { tool_name: name, tool_input: sdkInput, permission_suggestions: suggestions };
     try {
       notifyHooks(hooks, `A decision about ${name} is needed: ${reason}`, 'permission_prompt');
       const byHook = permissionOf((await hooks?.tell('PermissionRequest', facts, name)) ?? []);
       const options = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions };
-      const said = byHook ?? (await canUseTool?.(name, structuredClone(shown), options));
-      if (said?.behavior === 'allow') grants?.add(said.updatedPermissions ?? []);
-      return toApprovalAnswer(said, tool, shown);
+      const result = byHook ?? (await canUseTool?.(name, structuredClone(sdkInput), options));
+      if (result?.behavior === 'allow') grants?.add(result.updatedPermissions ?? []);
+      return toApprovalAnswer(result, tool, sdkInput);
     } catch (error) {
       say(`canUseTool failed about ${name}: ${reasonOf(error)}`);
       return { kind: 'deny', reason: `the program could not decide: ${reasonOf(error)}` };
@@ -51,15 +51,15 @@ export function createApprovalHandler(
 }
 
 function toApprovalAnswer(
-  said: PermissionResult | null | undefined,
+  result: PermissionResult | null | undefined,
   tool: string,
-  shown: Record<string, unknown>,
+  sdkInput: Record<string, unknown>,
 ): ApprovalAnswer {
-  if (said === undefined || said === null) return { kind: 'deny', reason: 'the program does not answer' };
-  if (said.behavior === 'deny')
-    return { kind: 'deny', reason: said.message || 'the program denied it', interrupt: said.interrupt ?? false };
-  const { updatedInput } = said;
-  const isEdited = updatedInput !== undefined && JSON.stringify(updatedInput) !== JSON.stringify(shown);
+  if (result === undefined || result === null) return { kind: 'deny', reason: 'the program does not answer' };
+  if (result.behavior === 'deny')
+    return { kind: 'deny', reason: result.message || 'the program denied it', interrupt: result.interrupt ?? false };
+  const { updatedInput } = result;
+  const isEdited = updatedInput !== undefined && JSON.stringify(updatedInput) !== JSON.stringify(sdkInput);
   return isEdited ? { kind: 'allow', input: toInwardInput(tool, updatedInput) } : { kind: 'allow' };
 }
 
@@ -74,12 +74,12 @@ const answersSchema = z.object({ answers: z.record(z.string(), z.union([z.string
 /** Returns the answers as one text, or undefined when the program gave none. */
 function answerOf(questions: readonly ListedQuestion[], updatedInput: unknown): string | undefined {
   const answers = answersSchema.safeParse(updatedInput).data?.answers ?? {};
-  const given = questions.flatMap(({ question }) => {
+  const pairs = questions.flatMap(({ question }) => {
     const answer = answers[question];
     return answer === undefined ? [] : [{ question, answer: typeof answer === 'string' ? answer : answer.join(', ') }];
   });
-  if (questions.length === 1) return given[0]?.answer;
-  return given.length === 0 ? undefined : given.map(({ question, answer }) => `${question} ${answer}`).join('\n');
+  if (questions.length === 1) return pairs[0]?.answer;
+  return pairs.length === 0 ? undefined : pairs.map(({ question, answer }) => `${question} ${answer}`).join('\n');
 }
 
 /**
@@ -91,20 +91,20 @@ export function createQuestionHandler(
   { hooks, order, say }: DecisionPorts,
 ): OnQuestion {
   return async ({ session, call, input, toolUseId = '', reason }, { signal }) => {
-    const given = questionSchema.parse(input);
-    const questions = splitQuestions(given);
+    const parsed = questionSchema.parse(input);
+    const questions = splitQuestions(parsed);
     await order?.awaitCall(session, toolUseId, signal);
-    const shown = { questions };
+    const sdkInput = { questions };
     try {
-      notifyHooks(hooks, given.question, 'elicitation_dialog');
+      notifyHooks(hooks, parsed.question, 'elicitation_dialog');
       const context = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };
-      const said = await canUseTool?.('AskUserQuestion', structuredClone(shown), context);
-      const text = said?.behavior === 'allow' ? answerOf(questions, said.updatedInput) : undefined;
-      if (text !== undefined && (given.options?.includes(text) ?? true)) return { kind: 'answer', text };
+      const result = await canUseTool?.('AskUserQuestion', structuredClone(sdkInput), context);
+      const text = result?.behavior === 'allow' ? answerOf(questions, result.updatedInput) : undefined;
+      if (text !== undefined && (parsed.options?.includes(text) ?? true)) return { kind: 'answer', text };
       // A question with options takes these alone, and programs let people write other answers.
       if (text !== undefined)
         return { kind: 'deny', reason: `the user chose none of the options, and answered: ${text}` };
-      const message = said?.behavior === 'deny' ? said.message : '';
+      const message = result?.behavior === 'deny' ? result.message : '';
       return { kind: 'deny', reason: message || 'the program does not answer' };
     } catch (error) {
       say(`canUseTool failed about a question: ${reasonOf(error)}`);

@@ -32,8 +32,8 @@ const hooksSchema = z.record(
 type CommandHook = z.infer<typeof commandSchema>;
 
 /** Throws ClientProblem `refused` for a hook that would not be called as it is meant. */
-export function toCommandHooks(given: unknown, { cwd, env }: { readonly cwd: string; readonly env: Env }): Hooks {
-  const parsed = hooksSchema.safeParse(given);
+export function toCommandHooks(value: unknown, { cwd, env }: { readonly cwd: string; readonly env: Env }): Hooks {
+  const parsed = hooksSchema.safeParse(value);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const why = `${issue?.path.join('.') ?? 'hooks'}: ${issue?.message ?? 'it is not valid'}`;

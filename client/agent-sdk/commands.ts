@@ -63,7 +63,7 @@ export function* promptParts(prompt: QueryPrompt, needsWorker: () => boolean): G
     return yield { prompt: emptyPrompt(), clearedBy: () => null, goesOn };
   }
   const messages = prompt[Symbol.asyncIterator]();
-  let kept: SDKUserMessage | null = null;
+  let pending: SDKUserMessage | null = null;
   const nextMessage = async (): Promise<SDKUserMessage | null> => {
     const next = await messages.next();
     return next.done ? null : next.value;
@@ -71,7 +71,7 @@ export function* promptParts(prompt: QueryPrompt, needsWorker: () => boolean): G
   for (;;) {
     let clearedBy: SDKUserMessage | null = null;
     const part = async function* (first: SDKUserMessage | null): AsyncGenerator<SDKUserMessage, void> {
-      kept = null;
+      pending = null;
       let isFirst = true;
       for (let message = first ?? (await nextMessage()); message !== null; message = await nextMessage()) {
         if (isClear(message.message.content)) {
@@ -79,15 +79,15 @@ export function* promptParts(prompt: QueryPrompt, needsWorker: () => boolean): G
           return;
         }
         if (!isFirst && needsWorker()) {
-          kept = message;
+          pending = message;
           return;
         }
         isFirst = false;
         yield message;
       }
     };
-    yield { prompt: part(kept), clearedBy: () => clearedBy, goesOn: () => kept !== null };
-    if (clearedBy === null && kept === null) return;
+    yield { prompt: part(pending), clearedBy: () => clearedBy, goesOn: () => pending !== null };
+    if (clearedBy === null && pending === null) return;
   }
 }
 

@@ -11,11 +11,11 @@ import type { SDKControlGetContextUsageResponse } from './shapes/query.ts';
 
 /** Reads the usage from the stored transcript. Throws ClientProblem `refused` before a reply. */
 export async function readContextUsage({
-  session: given,
+  session: id,
   store,
   temporal,
 }: Pick<Workplace, 'session' | 'store' | 'temporal'>): Promise<SDKControlGetContextUsageResponse> {
-  const session = given as SessionId;
+  const session = id as SessionId;
   return usageIn(await transcriptReader(store).entries(session, await headOf(temporal.client, session)));
 }
 

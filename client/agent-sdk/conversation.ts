@@ -140,8 +140,8 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
   return {
     answered,
     stopTask: async (id) => {
-      const told = await stopTask({ ...ports, agents, commands }, id);
-      if (told) tellExtra(told);
+      const message = await stopTask({ ...ports, agents, commands }, id);
+      if (message) tellExtra(message);
     },
     stop: () => agents.stop(),
     answer: (message) => relay.order.watch(answer(message), isRead),
@@ -172,7 +172,7 @@ function createTranscriptTeller(
   let reply: ReplyEntry | null = null;
   let isOpen = false;
   /** The last entry that was taken; absent while all of the run may have to be taken again. */
-  let taken: EntryMark | undefined;
+  let mark: EntryMark | undefined;
   return {
     /** Takes the run under way for the program's own, although it sent no message of it. */
     takeUp: async (head: Hash): Promise<void> => {
@@ -186,9 +186,9 @@ function createTranscriptTeller(
      * the run `until`.
      */
     upTo: async function* (head: Hash, until = Infinity): AsyncGenerator<SDKMessage> {
-      const since = await reader.since(session, head, run, taken);
+      const since = await reader.since(session, head, run, mark);
       const { first, entries } = since;
-      const isTakenOn = beginsAt(since, taken);
+      const isTakenOn = beginsAt(since, mark);
       if (!isTakenOn) [reply, isOpen] = [null, false];
       // What came before the program's first message is taken as its own the next time.
       const isAllMine = isMine;
@@ -213,14 +213,14 @@ function createTranscriptTeller(
         const tasks = isMine ? commands.tell(entry, position) : [];
         if (position >= next) {
           next = position + 1;
-          const said = isMine ? messagesOfEntry(session, entry, position, reply) : [];
-          const messages = [...said, ...tasks];
+          const entryMessages = isMine ? messagesOfEntry(session, entry, position, reply) : [];
+          const messages = [...entryMessages, ...tasks];
           yield* messages;
           if (entry.kind === 'reply') yield* live.release(entry.iteration);
           // A program that asks for the next message has received these.
           if (messages.length > 0) program.noteReceived(next);
         }
-        taken = isAllMine ? { run: at, position, entry } : undefined;
+        mark = isAllMine ? { run: at, position, entry } : undefined;
         if (entry.kind !== 'run_ended' || entry.ended.run < until) continue;
         run = entry.ended.run + 1;
         [reply, isOpen] = [null, false];
@@ -342,13 +342,13 @@ async function stopTask(
   { session, sessions, root, agents, commands }: StoppableTasks,
   id: string,
 ): Promise<SDKMessage | null> {
-  const begun = agents.listBegun();
-  const found = begun.find(({ agent }) => taskOf(agent) === id);
+  const startedAgents = agents.listBegun();
+  const found = startedAgents.find(({ agent }) => taskOf(agent) === id);
   if (found) {
     await sessions.interrupt(found.agent.session);
     return null;
   }
-  const owners = [{ session, commands }, ...begun.map((each) => ({ ...each, session: each.agent.session }))];
+  const owners = [{ session, commands }, ...startedAgents.map((each) => ({ ...each, session: each.agent.session }))];
   for (const owner of owners) {
     const record = await endCommand(backgroundRoot(root), owner.session, id);
     if (record?.end) return owner.commands.stop(id);

@@ -35,8 +35,8 @@ const mcpConfigSchema = z.looseObject({ mcpServers: z.record(z.string(), z.loose
 
 function withServers(value: string, { mcpServers }: Options): Options {
   const text = value.trimStart().startsWith('{') || !existsSync(value) ? value : readFileSync(value, 'utf8');
-  const given = mcpConfigSchema.parse(JSON.parse(text)).mcpServers as NonNullable<Options['mcpServers']>;
-  return { mcpServers: { ...mcpServers, ...given } };
+  const servers = mcpConfigSchema.parse(JSON.parse(text)).mcpServers as NonNullable<Options['mcpServers']>;
+  return { mcpServers: { ...mcpServers, ...servers } };
 }
 
 const outputSchema = z.record(z.string(), z.unknown());

@@ -51,12 +51,12 @@ export function createGrants(cwd: string, onGrant: (what: SessionGrant) => void)
       case 'removeDirectories':
         return;
       default: {
-        const given = update.rules.flatMap((rule) => inwardRules(textOf(rule)));
-        const problem = permissionsProblem({ allow: given });
+        const updateRules = update.rules.flatMap((rule) => inwardRules(textOf(rule)));
+        const problem = permissionsProblem({ allow: updateRules });
         if (problem !== undefined) throw new ClientProblem('refused', `updatedPermissions: ${problem}`);
-        const kept = rules[update.behavior].filter((rule) => !given.includes(rule));
-        const before = update.type === 'replaceRules' ? [] : kept;
-        rules[update.behavior] = update.type === 'removeRules' ? kept : [...before, ...given];
+        const remaining = rules[update.behavior].filter((rule) => !updateRules.includes(rule));
+        const before = update.type === 'replaceRules' ? [] : remaining;
+        rules[update.behavior] = update.type === 'removeRules' ? remaining : [...before, ...updateRules];
         onGrant({ rules: structuredClone(rules) });
       }
     }

@@ -32,9 +32,9 @@ export async function tellHook(
     relay.onNews({ type: 'system', subtype: 'hook_response', ...facts, output, stdout: '', stderr: '', outcome });
   relay.onNews({ type: 'system', subtype: 'hook_started', ...facts });
   try {
-    const said = await run();
-    respond(JSON.stringify(said), 'success');
-    return said;
+    const output = await run();
+    respond(JSON.stringify(output), 'success');
+    return output;
   } catch (error) {
     respond(reasonOf(error), 'error');
     throw error;

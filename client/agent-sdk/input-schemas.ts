@@ -30,25 +30,25 @@ type Fields = Readonly<Record<string, Field>>;
 /** Throws ClientProblem `refused` for a schema that is no object. */
 export function readInputSchema(
   tool: string,
-  given: AnyZodRawShape,
+  schema: AnyZodRawShape,
 ): Pick<Tool, 'inputSchema'> & Pick<Partial<Tool>, 'inputJsonSchema'> {
-  if (isSchema(given)) {
-    if (typeof given.shape !== 'object')
+  if (isSchema(schema)) {
+    if (typeof schema.shape !== 'object')
       throw new ClientProblem(
         'refused',
         `the input of the tool "${tool}" is no object: give its fields, or z.object()`,
       );
-    return '_zod' in given ? { inputSchema: given } : zod3Input(given as unknown as z3.AnyZodObject);
+    return '_zod' in schema ? { inputSchema: schema } : zod3Input(schema as unknown as z3.AnyZodObject);
   }
-  const fields = Object.values(given);
+  const fields = Object.values(schema);
   const isZod3 = fields.length > 0 && fields.every((field) => !('_zod' in field) && '_def' in field);
-  if (isZod3) return zod3Input(z3.object(given as unknown as z3.ZodRawShape));
-  return { inputSchema: z.object(given as unknown as z.ZodRawShape) };
+  if (isZod3) return zod3Input(z3.object(schema as unknown as z3.ZodRawShape));
+  return { inputSchema: z.object(schema as unknown as z.ZodRawShape) };
 }
 
 /** Tells a whole schema, of any version of zod, from fields. */
-function isSchema(given: unknown): given is StandardSchema & { readonly shape?: unknown } {
-  return typeof (given as { readonly safeParse?: unknown }).safeParse === 'function';
+function isSchema(value: unknown): value is StandardSchema & { readonly shape?: unknown } {
+  return typeof (value as { readonly safeParse?: unknown }).safeParse === 'function';
 }
 
 function zod3Input(object: z3.AnyZodObject): { inputSchema: StandardSchema; inputJsonSchema: JsonSchema } {

@@ -28,7 +28,7 @@ export type LiveMessages = {
 export function createLiveMessages(session: string, partial: boolean): LiveMessages {
   const calls = new Map<string, { readonly id: string; readonly name: string; startedAt: number }>();
   const stream = createReplyStream();
-  let held: { readonly iteration: number; readonly message: SDKMessage }[] = [];
+  let pending: { readonly iteration: number; readonly message: SDKMessage }[] = [];
   const common = () => ({ session_id: session, uuid: randomUUID() });
   const place = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
     `${iteration}.${index}`;
@@ -36,11 +36,11 @@ export function createLiveMessages(session: string, partial: boolean): LiveMessa
     switch (event.type) {
       case 'run_start':
         calls.clear();
-        held = [];
+        pending = [];
         return [];
       case 'request_start':
         // The calls of a reply that begins anew are void.
-        held = held.filter(({ iteration }) => iteration !== event.iteration);
+        pending = pending.filter(({ iteration }) => iteration !== event.iteration);
         return [];
       case 'tool_use':
         calls.set(place(event), { id: event.id, name: event.name, startedAt: Date.now() });
@@ -73,12 +73,12 @@ export function createLiveMessages(session: string, partial: boolean): LiveMessa
       );
       const messages = otherMessages(event);
       if (!ofCall || iteration <= after) return [...streamEvents, ...messages];
-      held.push(...messages.map((message) => ({ iteration, message })));
+      pending.push(...messages.map((message) => ({ iteration, message })));
       return streamEvents;
     },
     release: (iteration) => {
-      const released = held.filter((each) => each.iteration === iteration).map(({ message }) => message);
-      held = held.filter((each) => each.iteration > iteration);
+      const released = pending.filter((each) => each.iteration === iteration).map(({ message }) => message);
+      pending = pending.filter((each) => each.iteration > iteration);
       return released;
     },
   };
@@ -115,8 +115,8 @@ function createReplyStream(): (event: WatchedEvent) => readonly StreamEvent[] {
     if (open === index) return [{ type: 'content_block_delta', index, delta }];
     const closed = close();
     open = index;
-    const begun = { type: 'content_block_start', index, content_block: block };
-    return [...closed, begun, { type: 'content_block_delta', index, delta }];
+    const start = { type: 'content_block_start', index, content_block: block };
+    return [...closed, start, { type: 'content_block_delta', index, delta }];
   };
   return (event) => {
     switch (event.type) {

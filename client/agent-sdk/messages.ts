@@ -84,12 +84,12 @@ const REASONS: Partial<Record<TerminalReason, TheirReason>> = {
 };
 
 /**
- * `entries` are the run's. `spent` has what the session and its agents have spent so far, by model.
+ * `entries` are the run's. `spendByModel` has what the session and its agents have spent so far.
  */
 export function resultMessage(
   outcome: RunOutcome,
   entries: readonly Entry[],
-  spent: ReadonlyMap<string, ModelSpend>,
+  spendByModel: ReadonlyMap<string, ModelSpend>,
 ): SDKResultMessage {
   const { sessionId, run, reason, turns, text, durationMs, detail, output } = outcome;
   const replies = entries.filter((entry) => entry.kind === 'reply');
@@ -101,9 +101,9 @@ export function resultMessage(
     duration_api_ms: durationMs,
     num_turns: turns,
     stop_reason: replies.at(-1)?.message.stop_reason ?? null,
-    total_cost_usd: roundUsd([...spent.values()].reduce((sum, { spend: { usd } }) => sum + (usd ?? 0), 0)),
+    total_cost_usd: roundUsd([...spendByModel.values()].reduce((sum, { spend: { usd } }) => sum + (usd ?? 0), 0)),
     usage: usageOf(usageOfReplies(replies), searchesIn(replies)),
-    modelUsage: modelUsageOf(spent),
+    modelUsage: modelUsageOf(spendByModel),
     permission_denials: denialsOf(entries),
     terminal_reason: REASONS[reason] ?? (reason as TheirReason),
   } as const;
@@ -112,8 +112,8 @@ export function resultMessage(
     return { ...facts, subtype, is_error: true, errors: [detail === undefined ? reason : `${reason}: ${detail}`] };
   }
   const structured = output === undefined ? {} : { structured_output: output };
-  const said = turns === 0 ? compactionText(entries) : text;
-  return { ...facts, subtype: 'success', is_error: false, result: said, ...structured };
+  const resultText = turns === 0 ? compactionText(entries) : text;
+  return { ...facts, subtype: 'success', is_error: false, result: resultText, ...structured };
 }
 
 /** Words the result of a run without turns, which only compacts. */
@@ -171,8 +171,8 @@ function usageOf(usage: Usage, found: number): SDKResultMessage['usage'] {
   return counts as unknown as SDKResultMessage['usage'];
 }
 
-function modelUsageOf(spent: ReadonlyMap<string, ModelSpend>): Record<string, ModelUsage> {
-  return Object.fromEntries([...spent].map(([model, each]) => [model, modelUsage(model, each)]));
+function modelUsageOf(spendByModel: ReadonlyMap<string, ModelSpend>): Record<string, ModelUsage> {
+  return Object.fromEntries([...spendByModel].map(([model, each]) => [model, modelUsage(model, each)]));
 }
 
 /** Leaves out what agents and the small model used, which `modelUsage` has. */

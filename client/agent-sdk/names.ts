@@ -97,17 +97,17 @@ export function inwardName(tool: string): string {
 type Input = Record<string, unknown>;
 
 export function outwardInput(tool: string, input: unknown): Input {
-  const given = (input ?? {}) as Input;
-  if (tool === 'ask_user') return { ...given, questions: splitQuestions(given) };
-  const shown = outwardFields(given, BUILTIN[tool]?.fields ?? {}) as Input;
-  return tool === 'todo' ? withActiveForms(shown) : shown;
+  const fields = (input ?? {}) as Input;
+  if (tool === 'ask_user') return { ...fields, questions: splitQuestions(fields) };
+  const outward = outwardFields(fields, BUILTIN[tool]?.fields ?? {}) as Input;
+  return tool === 'todo' ? withActiveForms(outward) : outward;
 }
 
 /** Adds `activeForm`, which programs show for a task that is in progress. */
-function withActiveForms({ todos: given, ...shown }: Input): Input {
-  if (!Array.isArray(given)) return { ...shown, ...present({ todos: given }) };
-  const tasks = (given as readonly (Input | null)[]).map((task) => ({ ...task, activeForm: task?.['content'] }));
-  return { ...shown, todos: tasks };
+function withActiveForms({ todos: list, ...others }: Input): Input {
+  if (!Array.isArray(list)) return { ...others, ...present({ todos: list }) };
+  const tasks = (list as readonly (Input | null)[]).map((task) => ({ ...task, activeForm: task?.['content'] }));
+  return { ...others, todos: tasks };
 }
 
 /** Reverses `outwardInput`. */

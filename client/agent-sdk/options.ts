@@ -105,8 +105,8 @@ export function translateOptions(
 const isGiven = (skills: Options['skills']): boolean => skills !== undefined && skills.length > 0;
 
 /** An empty list counts, too: it replaces the folders of the worker. */
-function folderOptions({ additionalDirectories: given }: Options, cwd: string): OptionChanges {
-  return given === undefined ? {} : { additionalDirectories: given.map((path) => resolve(cwd, path)) };
+function folderOptions({ additionalDirectories: paths }: Options, cwd: string): OptionChanges {
+  return paths === undefined ? {} : { additionalDirectories: paths.map((path) => resolve(cwd, path)) };
 }
 
 /**
@@ -126,12 +126,12 @@ function toolEnvOf(env: Options['env']): ToolEnv | undefined {
 /**
  * A text, a list of texts, or `custom` replaces our system prompt. A preset may append to it.
  */
-function promptOptions(given: Options['systemPrompt']): OptionChanges {
-  if (given === undefined) return {};
-  if (typeof given === 'string') return { systemPrompt: given };
-  if (Array.isArray(given)) return given.length === 0 ? {} : { systemPrompt: joinPrompt(given) };
-  if (given.type === 'custom') return promptOptions(given.prompt);
-  return given.append === undefined ? {} : { appendSystemPrompt: given.append };
+function promptOptions(prompt: Options['systemPrompt']): OptionChanges {
+  if (prompt === undefined) return {};
+  if (typeof prompt === 'string') return { systemPrompt: prompt };
+  if (Array.isArray(prompt)) return prompt.length === 0 ? {} : { systemPrompt: joinPrompt(prompt) };
+  if (prompt.type === 'custom') return promptOptions(prompt.prompt);
+  return prompt.append === undefined ? {} : { appendSystemPrompt: prompt.append };
 }
 
 function joinPrompt(parts: readonly string[]): string {
@@ -172,15 +172,15 @@ function modelOptions(options: Options): OptionChanges {
 }
 
 function ruleOptions(
-  { allowedTools, disallowedTools, tools, mcpServers = {}, ...asked }: Options,
+  { allowedTools, disallowedTools, tools, mcpServers = {}, ...others }: Options,
   { own, known, say }: OfferedTools,
 ): OptionChanges {
   const names = serverNames(Object.keys(mcpServers));
   const policies = policyRules(mcpServers);
-  const asks = askRules(asked);
-  const rules = (given: readonly string[] | undefined, more: readonly string[] = []) =>
-    given || more.length > 0
-      ? [...(given ?? []).flatMap(inwardRules).map((rule) => renameRule(rule, names)), ...more]
+  const asks = askRules(others);
+  const rules = (list: readonly string[] | undefined, more: readonly string[] = []) =>
+    list || more.length > 0
+      ? [...(list ?? []).flatMap(inwardRules).map((rule) => renameRule(rule, names)), ...more]
       : undefined;
   const permissions = present({
     allow: rules(allowedTools, policies.allow),
@@ -188,7 +188,7 @@ function ruleOptions(
     ask: rules(asks.length > 0 ? asks : undefined, policies.ask),
   });
   return {
-    permissionMode: inwardMode(asked.permissionMode, asksSomebody(asked)),
+    permissionMode: inwardMode(others.permissionMode, asksSomebody(others)),
     ...present({
       permissions: Object.keys(permissions).length > 0 ? permissions : undefined,
       tools: Array.isArray(tools) ? [...narrowTools(tools, names, { own, known, say }), ...own] : undefined,

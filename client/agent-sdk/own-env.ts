@@ -7,9 +7,9 @@ import { isKeyless } from '../../worker/keyless.ts';
 /** These say where Perdure runs. A program has one such place, whatever it gives to an agent. */
 const OF_PLACE = /^(?:PERDURE_|TEMPORAL_|XDG_)|^HOME$/;
 
-export function ownEnv(given: Env | undefined): Env {
-  if (given === undefined) return process.env;
-  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => OF_PLACE.test(name))), ...given };
+export function ownEnv(env: Env | undefined): Env {
+  if (env === undefined) return process.env;
+  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => OF_PLACE.test(name))), ...env };
 }
 
 /** Throws SetupProblem without a key, since the scripted demo model must not answer a program. */

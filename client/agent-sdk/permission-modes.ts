@@ -40,8 +40,8 @@ export function inwardMode(mode: PermissionMode = 'default', asks: boolean): Our
     dontAsk: 'dontAsk',
   };
   const effective = modeInEffect(mode);
-  const ours = Object.hasOwn(modes, effective) ? modes[effective] : undefined;
-  if (ours !== undefined) return ours;
+  const ownMode = Object.hasOwn(modes, effective) ? modes[effective] : undefined;
+  if (ownMode !== undefined) return ownMode;
   const known = Object.keys(modes).join(', ');
   throw new ClientProblem('refused', `permission mode ${JSON.stringify(mode)} is none of ${known}`);
 }

@@ -50,24 +50,24 @@ export function createProgramHooks(
       const common = { session_id: session, transcript_path: '', cwd, permission_mode: mode };
       const input = { hook_event_name: event, ...common, ...facts } as HookInput;
       const meant = (hooks?.[event] ?? []).filter(({ matcher }) => matcherOf(matcher)(subject ?? null));
-      const asked = meant.flatMap(({ hooks: callbacks, timeout }) =>
+      const calls = meant.flatMap(({ hooks: callbacks, timeout }) =>
         callbacks.map(async (callback, at) => {
           const name = hookName(event, at, callbacks.length);
           const ms = timeout === undefined ? TIMEOUT_MS : Math.ceil(timeout * 1_000);
           try {
-            const said = await tellHook(relay, { name, event }, () =>
+            const output = await tellHook(relay, { name, event }, () =>
               runWithin(ms, signal, (either) => callback(input, undefined, { signal: either })),
             );
-            if ('async' in said) return [];
-            if (said.systemMessage !== undefined) say(said.systemMessage);
-            return [said];
+            if ('async' in output) return [];
+            if (output.systemMessage !== undefined) say(output.systemMessage);
+            return [output];
           } catch (error) {
             say(`a ${event} hook of the program failed: ${reasonOf(error)}`);
             return [];
           }
         }),
       );
-      return (await Promise.all(asked)).flat();
+      return (await Promise.all(calls)).flat();
     },
   };
 }
@@ -80,8 +80,8 @@ export function matcherOf(matcher: string | undefined): (tool: string | null) =>
 }
 
 /** Returns the first denial, else the first decision, else null. */
-export function permissionOf(said: readonly SyncHookJSONOutput[]): PermissionResult | null {
-  const decisions = said.flatMap(({ hookSpecificOutput: specific }) =>
+export function permissionOf(outputs: readonly SyncHookJSONOutput[]): PermissionResult | null {
+  const decisions = outputs.flatMap(({ hookSpecificOutput: specific }) =>
     specific?.hookEventName === 'PermissionRequest' ? [specific.decision] : [],
   );
   const first = decisions.find(({ behavior }) => behavior === 'deny') ?? decisions[0];
@@ -93,8 +93,8 @@ function resultOf(decision: PermissionRequestHookSpecificOutput['decision']): Pe
 }
 
 /** Joins what the SessionStart hooks add for the model. */
-export function contextOf(said: readonly SyncHookJSONOutput[]): string | undefined {
-  const texts = said.flatMap(({ hookSpecificOutput: specific }) =>
+export function contextOf(outputs: readonly SyncHookJSONOutput[]): string | undefined {
+  const texts = outputs.flatMap(({ hookSpecificOutput: specific }) =>
     specific?.hookEventName === 'SessionStart' && specific.additionalContext ? [specific.additionalContext] : [],
   );
   return texts.length === 0 ? undefined : texts.join('\n\n');

@@ -17,7 +17,7 @@ import type {
 
 const PACKAGE = '@modelcontextprotocol/sdk';
 
-type Handler = (...given: never[]) => CallToolResult | Promise<CallToolResult>;
+type Handler = (...args: never[]) => CallToolResult | Promise<CallToolResult>;
 
 /** The part of the package's `McpServer` that is used here. */
 type RealServer = {
@@ -54,9 +54,9 @@ export class ProgramServer implements ProgramMcpServer {
   registerTool: ProgramMcpServer['registerTool'] = (name, config, handler) => {
     if (this.#tools.some((tool) => tool.name === name)) throw new Error(`Tool ${name} is already registered`);
     const { description = '', inputSchema, annotations } = config;
-    const given = handler as (...all: unknown[]) => CallToolResult | Promise<CallToolResult>;
+    const anyHandler = handler as (...all: unknown[]) => CallToolResult | Promise<CallToolResult>;
     const run = async (args: unknown, extra: ToolExtra): Promise<CallToolResult> =>
-      inputSchema === undefined ? given(extra) : given(args, extra);
+      inputSchema === undefined ? anyHandler(extra) : anyHandler(args, extra);
     const schema = (inputSchema ?? {}) as AnyZodRawShape;
     this.#tools.push({ name, description, inputSchema: schema, handler: run, ...present({ annotations }) });
     this.#real?.registerTool(name, { description, inputSchema: schema, annotations }, run);

@@ -72,9 +72,9 @@ export function withSettings(options: Options, say: (line: string) => void): Opt
   const { settings: own, managedSettings, ...others } = options;
   const all = { ...(own !== undefined && { settings: own }), ...(managedSettings && { managedSettings }) };
   let translated: Options = others;
-  for (const [name, given] of Object.entries(all)) {
+  for (const [name, value] of Object.entries(all)) {
     try {
-      translated = addSettings(readSettings(given, options.cwd), translated, name, say);
+      translated = addSettings(readSettings(value, options.cwd), translated, name, say);
     } catch (error) {
       throw new ClientProblem('refused', `the option ${JSON.stringify(name)} of query() is refused: ${whyOf(error)}`, {
         cause: error,
@@ -91,21 +91,21 @@ function whyOf(error: unknown): string {
 }
 
 /** Reads a file, relative to `cwd`, or a text that is JSON itself. */
-function readSettings(given: string | Settings, cwd = process.cwd()): Settings {
-  if (typeof given !== 'string') return given;
-  const json = given.trimStart().startsWith('{') ? given : readFileSync(resolve(cwd, given), 'utf8');
+function readSettings(source: string | Settings, cwd = process.cwd()): Settings {
+  if (typeof source !== 'string') return source;
+  const json = source.trimStart().startsWith('{') ? source : readFileSync(resolve(cwd, source), 'utf8');
   return z.looseObject({}).parse(JSON.parse(json));
 }
 
-function addSettings(given: Settings, options: Options, name: string, say: (line: string) => void): Options {
-  const asked = Object.entries(given).filter(([, value]) => isAskedFor(value) && !isEmpty(value));
-  for (const [setting] of asked) {
+function addSettings(fields: Settings, options: Options, name: string, say: (line: string) => void): Options {
+  const requested = Object.entries(fields).filter(([, value]) => isAskedFor(value) && !isEmpty(value));
+  for (const [setting] of requested) {
     const why = Object.hasOwn(REFUSED, setting) ? REFUSED[setting] : undefined;
     if (why !== undefined) throw new Error(`${setting}: ${why}`);
   }
-  const passed = asked.map(([setting]) => setting).filter((setting) => !KNOWN.includes(setting));
+  const passed = requested.map(([setting]) => setting).filter((setting) => !KNOWN.includes(setting));
   if (passed.length > 0) say(`the option ${name} has ${passed.join(', ')}, passed over: nothing here depends on it`);
-  const known = knownSchema.parse(given);
+  const known = knownSchema.parse(fields);
   const { allow = [], deny = [], ask = [], defaultMode, additionalDirectories = [] } = known.permissions ?? {};
   const env = known.env && { ...(options.env ?? process.env), ...known.env };
   const place = { cwd: options.cwd ?? process.cwd(), env: env ?? options.env ?? process.env };
@@ -122,7 +122,9 @@ function addSettings(given: Settings, options: Options, name: string, say: (line
       additionalDirectories: joinLists(options.additionalDirectories, additionalDirectories),
       env: env ?? options.env,
       hooks:
-        given['hooks'] === undefined ? options.hooks : joinHooks(options.hooks, toCommandHooks(given['hooks'], place)),
+        fields['hooks'] === undefined
+          ? options.hooks
+          : joinHooks(options.hooks, toCommandHooks(fields['hooks'], place)),
       settings: ask.length > 0 ? { permissions: { ask: [...askRules(options), ...ask] } } : options.settings,
     }),
   };

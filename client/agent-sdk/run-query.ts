@@ -51,18 +51,18 @@ export const READER_LEFT = new Error('nobody reads the rest');
 /** Throws ClientProblem, SetupProblem, ConfigProblem, or AbortError once it is aborted. */
 export async function* runQuery(
   prompt: QueryPrompt,
-  given: Options,
+  options: Options,
   steering: Steering,
 ): AsyncGenerator<SDKMessage, void> {
-  const { closeIfRead: ended } = steering;
+  const { closeIfRead } = steering;
   const abortQuery = (): Promise<void> => {
-    ended.abort(new AbortError('the query was aborted by its abortController'));
+    closeIfRead.abort(new AbortError('the query was aborted by its abortController'));
     return Promise.resolve();
   };
-  const stopListening = actOnAbort(given.abortController?.signal, abortQuery);
+  const stopListening = actOnAbort(options.abortController?.signal, abortQuery);
   try {
-    ended.signal.throwIfAborted();
-    yield* openQuery(prompt, given, steering);
+    closeIfRead.signal.throwIfAborted();
+    yield* openQuery(prompt, options, steering);
   } catch (error) {
     if (error !== READER_LEFT) throw error;
   } finally {
@@ -72,24 +72,24 @@ export async function* runQuery(
 
 type QueryContext = {
   readonly written: Options;
-  readonly given: Options;
+  readonly prepared: Options;
   readonly env: Env;
   readonly steering: Steering;
   readonly say: (line: string) => void;
 };
 
-async function* openQuery(prompt: QueryPrompt, asked: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const tell = asked.stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+async function* openQuery(prompt: QueryPrompt, options: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+  const tell = options.stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
   const say = (line: string, isDetail?: true): void => void (isDetail || tell(line));
-  const written = withSettings(withExtraArgs(asked, say), say);
+  const written = withSettings(withExtraArgs(options, say), say);
   const env = ownEnv(written.env);
   let cleared = 0;
   let before: ClearedSession | null = null;
   let open: OpenSession | null = null;
   for (const part of promptParts(prompt, steering.servers.isPending)) {
     const isFirst: boolean = cleared === 0 && open === null;
-    const given = await prepareOptions(written, steering, isFirst ? say : () => undefined);
-    const asking = { written, given, env, steering, say };
+    const prepared = await prepareOptions(written, steering, isFirst ? say : () => undefined);
+    const asking = { written, prepared, env, steering, say };
     const ran: OpenSession = yield* runPart(asking, { prompt, part, cleared, before, open });
     const by = part.clearedBy();
     before = by && { session: ran.session, by };
@@ -102,8 +102,8 @@ async function* openQuery(prompt: QueryPrompt, asked: Options, steering: Steerin
 /** Returns the options with the servers that are in effect now, connected. */
 async function prepareOptions(written: Options, { servers }: Steering, say: (line: string) => void): Promise<Options> {
   const { mcpServers: own, ...others } = written;
-  const asked = { ...others, ...present({ mcpServers: servers.servers(own) }) };
-  const withServers = withAgentServers(withModeInEffect(asked, say), say);
+  const options = { ...others, ...present({ mcpServers: servers.servers(own) }) };
+  const withServers = withAgentServers(withModeInEffect(options, say), say);
   return withAgentSkills(await withInstances(withServers, say), say);
 }
 
@@ -127,36 +127,37 @@ type PartContext = {
 
 /** Runs one part of the prompt in a session of its own, and returns the session. */
 async function* runPart(
-  { written, given, env, steering, say }: QueryContext,
+  { written, prepared, env, steering, say }: QueryContext,
   { prompt, part, cleared, before, open }: PartContext,
 ): AsyncGenerator<SDKMessage, OpenSession> {
   const { cwd = process.cwd() } = written;
   const relay = createHookRelay();
-  const heard = cleared === 0 && open === null ? say : () => undefined;
-  const translated = translateOptions(given, heard, { afterClear: cleared > 0, relay });
+  const sayIfFirst = cleared === 0 && open === null ? say : () => undefined;
+  const translated = translateOptions(prepared, sayIfFirst, { afterClear: cleared > 0, relay });
   requireKey(env, written.env !== undefined);
   const isFirst = cleared === 0 && open === null;
-  const forks = isFirst && given.forkSession === true;
+  const forks = isFirst && prepared.forkSession === true;
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
   const where = { root: openDataFolder(env).root, cwd, config };
-  const asked = {
+  const request = {
     identity: identityOf(prompt, written, cwd),
     program: env['PERDURE_SESSION'] || undefined,
-    session: given.resume === undefined || forks ? given.sessionId : undefined,
-    resume: forks ? undefined : given.resume,
+    session: prepared.resume === undefined || forks ? prepared.sessionId : undefined,
+    resume: forks ? undefined : prepared.resume,
   };
-  if (given.persistSession === false) checkUnkept(given, asked.program);
-  const begun = open?.program ?? programQuery(where.root, cleared === 0 ? asked : afterClear(asked, cleared), say);
+  if (prepared.persistSession === false) checkUnkept(prepared, request.program);
+  const initialProgram =
+    open?.program ?? programQuery(where.root, cleared === 0 ? request : afterClear(request, cleared), say);
   // What came before was told by the worker before.
-  const program = open ? { ...begun, isKnown: false, received: 0 } : begun;
+  const program = open ? { ...initialProgram, isKnown: false, received: 0 } : initialProgram;
   let staysOpen = false;
   try {
-    const { resume: _r, continue: _c, sessionId: _s, ...afresh } = given;
-    const found = given.continue === true && isFirst ? await findContinued(where, program, { env, say }) : null;
-    const origin = forks ? (found?.session ?? given.resume) : undefined;
+    const { resume: _r, continue: _c, sessionId: _s, ...afresh } = prepared;
+    const found = prepared.continue === true && isFirst ? await findContinued(where, program, { env, say }) : null;
+    const origin = forks ? (found?.session ?? prepared.resume) : undefined;
     const resumed = open?.session ?? (origin === undefined ? found?.session : program.session);
-    const options: Options = resumed ? { ...afresh, resume: resumed } : cleared > 0 ? afresh : given;
+    const options: Options = resumed ? { ...afresh, resume: resumed } : cleared > 0 ? afresh : prepared;
     const session = parseSessionId(options.resume ?? options.sessionId ?? program.session);
     const log: Log = (_, message, fields) => say(formatLog(message, fields));
     const workplace = await openAndCloseFound({ env, chosen, session, anywhere: false, say, log }, found);
@@ -165,7 +166,7 @@ async function* runPart(
     const running = { workplace, program, options, runOptions: translated.run, steering, relay, goesOn, say };
     yield* runSession({ ...running, ...present({ origin }) }, part, before);
     staysOpen = part.goesOn();
-    return { session, program: begun };
+    return { session, program: initialProgram };
   } finally {
     if (!staysOpen) program.end();
   }
@@ -336,8 +337,8 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
     const reason = part.clearedBy() === null ? 'other' : 'clear';
     if (!staysOpen) {
-      const told = programHooksOf(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
-      await awaitInTime(told, [], STOPPING_MS);
+      const endHooks = programHooksOf(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
+      await awaitInTime(endHooks, [], STOPPING_MS);
     }
     for (const problem of await answers.stop()) say(problem);
   }
@@ -358,9 +359,10 @@ const isResumed = ({ options, program, goesOn }: Running): boolean =>
 async function runStartHooks({ steering, runOptions, options, origin }: Running, hooks: ProgramHooks): Promise<void> {
   const { model } = options;
   const source = origin === undefined ? 'resume' : 'fork';
-  const said = await hooks.tell('SessionStart', present({ source, model: model || undefined }), source);
-  const parts = [runOptions.appendSystemPrompt, contextOf(said)].filter((part) => part);
-  if (contextOf(said) !== undefined) steering.changes = { ...steering.changes, appendSystemPrompt: parts.join('\n\n') };
+  const outputs = await hooks.tell('SessionStart', present({ source, model: model || undefined }), source);
+  const parts = [runOptions.appendSystemPrompt, contextOf(outputs)].filter((part) => part);
+  if (contextOf(outputs) !== undefined)
+    steering.changes = { ...steering.changes, appendSystemPrompt: parts.join('\n\n') };
 }
 
 /** Granted rules hold here at once; modes and folders hold from the next message on. */
@@ -381,8 +383,8 @@ function createSessionGrants({ steering, runOptions, say }: Running): Grants {
   return grants;
 }
 
-function joinRules(before: PermissionRules, given: Required<PermissionRules>): PermissionRules {
-  const join = (list: keyof PermissionRules) => [...new Set([...(before[list] ?? []), ...given[list]])];
+function joinRules(before: PermissionRules, added: Required<PermissionRules>): PermissionRules {
+  const join = (list: keyof PermissionRules) => [...new Set([...(before[list] ?? []), ...added[list]])];
   return { allow: join('allow'), deny: join('deny'), ask: join('ask') };
 }
 

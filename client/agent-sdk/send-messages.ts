@@ -67,14 +67,14 @@ export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
   const { signal } = running.steering.closeIfRead;
   signal.addEventListener('abort', () => box.push({ error: signal.reason }), { once: true });
   let reading = 0;
-  const sendOne = async (content: Prompt, given: Pick<SDKUserMessage, 'uuid' | 'priority'> = {}): Promise<void> => {
-    const id = (given.uuid as MessageId | undefined) ?? running.program.messageId(JSON.stringify(content));
+  const sendOne = async (content: Prompt, message: Pick<SDKUserMessage, 'uuid' | 'priority'> = {}): Promise<void> => {
+    const id = (message.uuid as MessageId | undefined) ?? running.program.messageId(JSON.stringify(content));
     const isFirst = sent.size === 0;
     sent.add(id);
     const compact = parseCompaction(content);
     if (compact) compactions.add(id);
     if (isClear(content)) throw new ClientProblem('refused', '/clear is taken from the prompt of a query alone');
-    await sendMessage(running, content, id, { isFirst, now: given.priority === 'now', compact });
+    await sendMessage(running, content, id, { isFirst, now: message.priority === 'now', compact });
     box.push({ id });
   };
   const sendAll = async (stream: AsyncIterable<SDKUserMessage>): Promise<void> => {
@@ -85,16 +85,16 @@ export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
       reading -= 1;
     }
   };
-  const ended = (): void => {
+  const finish = (): void => {
     if (reading === 0) box.close();
   };
   running.steering.add = (stream) => {
     // All messages of the prompt may be sent while the last one still waits for its answer.
     box.reopen();
-    return sendAll(stream).finally(ended);
+    return sendAll(stream).finally(finish);
   };
   const first = typeof prompt === 'string' ? sendOne(prompt) : sendAll(prompt);
-  first.catch((error: unknown) => box.push({ error })).finally(ended);
+  first.catch((error: unknown) => box.push({ error })).finally(finish);
   return { messages: box, sent, compactions };
 }
 
@@ -108,13 +108,13 @@ async function sendMessage(
   { workplace, options, runOptions, steering }: Running,
   content: Prompt,
   messageId: MessageId,
-  { isFirst, now, compact: asked }: Delivery,
+  { isFirst, now, compact: compaction }: Delivery,
 ): Promise<void> {
   const { sessions, session, workers } = workplace;
   const changes = steering.changes;
   steering.changes = {};
   steering.sent = { ...steering.sent, ...changes };
-  const compact = present({ compact: asked });
+  const compact = present({ compact: compaction });
   const { resume, sessionId } = options;
   // A new session starts with the options, and an open one gets them with the message.
   const where = resume === undefined && sessionId === undefined ? { newId: session } : { session };

@@ -23,15 +23,15 @@ export type ServerChanges = {
 };
 
 export function createServerChanges(): ServerChanges {
-  let given: Servers | null = null;
+  let replacement: Servers | null = null;
   /** The servers of the options that an earlier call has named, and so replaced. */
   const named = new Set<string>();
   const off = new Set<string>();
   let isPending = false;
   const allOf = (own: Servers): Servers => {
-    if (given === null) return own;
-    const kept = Object.entries(own).filter(([name, { type }]) => type !== 'sdk' && !named.has(name));
-    return { ...Object.fromEntries(kept), ...given };
+    if (replacement === null) return own;
+    const remaining = Object.entries(own).filter(([name, { type }]) => type !== 'sdk' && !named.has(name));
+    return { ...Object.fromEntries(remaining), ...replacement };
   };
   const isOn = ([name]: readonly [string, unknown]): boolean => !off.has(name);
   const inEffect = (own: Servers): Record<string, McpServerConfig> =>
@@ -56,7 +56,7 @@ export function createServerChanges(): ServerChanges {
     set: async (own, servers) => {
       await checkServers({ mcpServers: { ...servers } });
       const before = Object.keys(inEffect(own));
-      given = { ...servers };
+      replacement = { ...servers };
       for (const name of Object.keys(servers)) {
         named.add(name);
         off.delete(name);

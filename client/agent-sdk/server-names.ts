@@ -12,11 +12,11 @@ import { VALID_NAME } from '../../tools/registry.ts';
 const LONGEST = 32;
 
 /** Maps the given names to valid ones. A hash keeps names apart that would become the same. */
-export function serverNames(given: readonly string[]): ReadonlyMap<string, string> {
+export function serverNames(originals: readonly string[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const used = new Set<string>();
   // Valid names come first, so that they stay as they are.
-  for (const each of given.toSorted((a, b) => Number(plainName(b) === b) - Number(plainName(a) === a))) {
+  for (const each of originals.toSorted((a, b) => Number(plainName(b) === b) - Number(plainName(a) === a))) {
     const plain = plainName(each);
     const fits = plain !== '' && plain.length <= LONGEST && !used.has(plain);
     const name = fits ? plain : `${plain.slice(0, LONGEST - 9).replace(/_$/, '')}-${hashOf(each)}`;
@@ -42,7 +42,10 @@ export function toolNames(server: string, tools: readonly string[]): readonly st
 export function renameRule(rule: string, names: ReadonlyMap<string, string>): string {
   const all = [...names];
   // The names as given come before their cleaned forms.
-  for (const [written, name] of [...all, ...all.map(([given, ours]) => [replaceInvalid(given), ours] as const)]) {
+  for (const [written, name] of [
+    ...all,
+    ...all.map(([original, valid]) => [replaceInvalid(original), valid] as const),
+  ]) {
     const prefix = `${SERVER_PREFIX}${written}`;
     const rest = rule.slice(prefix.length);
     if (rule.startsWith(prefix) && /^(?:$|__|\()/.test(rest))

@@ -25,7 +25,7 @@ export function asksForSkills({ skills, tools, allowedTools = [], disallowedTool
   return isAsked && !isDenied && (settingSources?.includes('project') ?? true);
 }
 
-const hasSkills = (given: Options['skills']): boolean => given === 'all' || (given?.length ?? 0) > 0;
+const hasSkills = (skills: Options['skills']): boolean => skills === 'all' || (skills?.length ?? 0) > 0;
 
 /** Returns the skills that the session may load, or all of those of the workspace. */
 export const skillsToLoad = ({ skills }: Pick<Options, 'skills'>): true | readonly string[] =>

@@ -110,9 +110,9 @@ function agentResponse({ text, ms }: Result, { prompt, description, subagent_typ
     return { status: 'async_launched', isAsync: true, agentId: started, description, prompt, outputFile: '' };
   const at = text.lastIndexOf('(agent session ');
   const [end = '', session = ''] = /^\(agent session (\S+): [^\n]*\)$/.exec(at < 0 ? '' : text.slice(at)) ?? [];
-  const said = text.slice(0, text.length - end.length);
+  const body = text.slice(0, text.length - end.length);
   const tokens = / (\d+) tokens/.exec(end)?.[1];
-  const content = [{ type: 'text', text: end === '' ? said : said.trimEnd() }];
+  const content = [{ type: 'text', text: end === '' ? body : body.trimEnd() }];
   const agentId = session.split('.').at(-1) ?? '';
   const facts = present({ totalTokens: tokens && Number(tokens), totalDurationMs: ms, agentType });
   return { status: 'completed', agentId, content, prompt, ...facts };

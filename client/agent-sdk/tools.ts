@@ -88,8 +88,8 @@ export async function withInstances<Given extends Pick<Options, 'mcpServers'>>(
 
 export function programTools(servers: Readonly<Record<string, McpServerConfig>>): readonly Tool[] {
   const names = serverNames(Object.keys(servers));
-  return Object.entries(servers).flatMap(([given, server]) =>
-    isOfProgram(server) ? toolsOfServer(names.get(given) ?? given, server) : [],
+  return Object.entries(servers).flatMap(([original, server]) =>
+    isOfProgram(server) ? toolsOfServer(names.get(original) ?? original, server) : [],
   );
 }
 
@@ -106,11 +106,11 @@ function toolsOfServer(server: string, { instance, timeout }: McpSdkServerConfig
 export function policyRules(servers: Readonly<Record<string, McpServerConfig>>): PermissionRules {
   const names = serverNames(Object.keys(servers));
   const rules = { allow: [] as string[], deny: [] as string[], ask: [] as string[] };
-  for (const [given, server] of Object.entries(servers)) {
+  for (const [original, server] of Object.entries(servers)) {
     for (const policy of ('tools' in server && server.tools) || []) {
       const rule = renameRule(
-        `${SERVER_PREFIX}${given}__${policy.name}`,
-        new Map([[given, names.get(given) ?? given]]),
+        `${SERVER_PREFIX}${original}__${policy.name}`,
+        new Map([[original, names.get(original) ?? original]]),
       );
       for (const list of ruleListsOf(policy)) rules[list].push(rule);
     }
@@ -136,17 +136,17 @@ export function outsideServers(
   onElicitation?: OnElicitation,
 ): McpServers {
   const asks = onElicitation && {
-    answers: (asked: ServerQuestion, { signal }: { readonly signal: AbortSignal }) =>
-      onElicitation(asked, { signal, requestId: randomUUID() }),
+    answers: (question: ServerQuestion, { signal }: { readonly signal: AbortSignal }) =>
+      onElicitation(question, { signal, requestId: randomUUID() }),
   };
   const names = serverNames(Object.keys(servers));
-  const others = Object.entries(servers).flatMap(([given, server]): [string, McpServer][] => {
+  const others = Object.entries(servers).flatMap(([original, server]): [string, McpServer][] => {
     if (isOfProgram(server)) return [];
     // All tools are loaded at the start here, and `policyRules` has the policies.
     const { timeout, alwaysLoad: _, ...own } = server;
     if ('tools' in own) delete own.tools;
     const place = 'command' in own ? { cwd: process.cwd(), ...own } : own;
-    return [[names.get(given) ?? given, { ...place, ...present({ timeoutMs: timeout }), ...asks }]];
+    return [[names.get(original) ?? original, { ...place, ...present({ timeoutMs: timeout }), ...asks }]];
   });
   return Object.fromEntries(others);
 }
@@ -181,8 +181,9 @@ function workerTool({ readOnly, idempotent, run, ...described }: ToolDescription
     risk: readOnly ? 'read' : 'external',
     recovery: idempotent ? 'rerun' : 'report',
     call: async (input, { signal, idempotencyKey }: ToolContext) => {
-      const asked = (until: AbortSignal) => run(input, { signal: until, idempotencyKey });
-      const answer = timeout === undefined ? asked(signal) : runWithin(timeout, signal, asked).catch(rethrowTimeout);
+      const runTool = (until: AbortSignal) => run(input, { signal: until, idempotencyKey });
+      const answer =
+        timeout === undefined ? runTool(signal) : runWithin(timeout, signal, runTool).catch(rethrowTimeout);
       return toToolOutput(callResult.parse(await answer));
     },
   });

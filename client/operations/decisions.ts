@@ -103,11 +103,11 @@ function placeOf(session: SessionId, { call, agent }: PendingApproval): Pick<Req
   return agent ?? { session, call };
 }
 
-function pendingCall(seen: SessionDescription, call: string): PendingApproval {
-  const waiting = seen.approvals ?? [];
+function pendingCall(description: SessionDescription, call: string): PendingApproval {
+  const waiting = description.approvals ?? [];
   const found = waiting.find((pending) => pending.call === call);
   if (found) return found;
-  const first = seen.answered?.find((one) => one.call === call);
+  const first = description.answered?.find((one) => one.call === call);
   if (first)
     throw new ClientProblem(
       'no_call',
@@ -119,7 +119,7 @@ function pendingCall(seen: SessionDescription, call: string): PendingApproval {
   const past = 'it was decided already, or never asked about';
   throw new ClientProblem(
     'no_call',
-    `no call ${oneLine(call, 100)} of session ${seen.session} waits for a decision (${past}); ${rest}`,
+    `no call ${oneLine(call, 100)} of session ${description.session} waits for a decision (${past}); ${rest}`,
   );
 }
 

@@ -22,9 +22,9 @@ const MARGIN = 5;
 export function callToDecideText(paint: Paint, approval: WaitingApproval): string {
   const { tool, input, problem, question } = approval;
   const columns = widthOf(paint);
-  const asked = question ? inputLines(paint, parseQuestion(input).question).map((line) => line.replace(/^│ /, '')) : [];
+  const rows = question ? inputLines(paint, parseQuestion(input).question).map((line) => line.replace(/^│ /, '')) : [];
   const lines = question
-    ? [`${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}${ofAgent(approval)}`, ...asked.slice(1)]
+    ? [`${paint.yellow('?')} ${paint.bold(rows[0] ?? '')}${ofAgent(approval)}`, ...rows.slice(1)]
     : [
         `${paint.yellow('●')} ${paint.bold(oneLine(tool, 60))}${ofAgent(approval)}`,
         ...inputToShow(paint, tool, input).map((line) => `  ${line}`),
@@ -113,10 +113,10 @@ const leftOutText = (left: number, whole: number): string =>
 function questionLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   const { call, input, problem, deadline } = approval;
   const { question, options } = parseQuestion(input);
-  const asked = inputLines(paint, question).map((line) => line.replace(/^│ /, ''));
+  const rows = inputLines(paint, question).map((line) => line.replace(/^│ /, ''));
   return [
-    `${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}${ofAgent(approval)}`,
-    ...asked.slice(1).map((line) => `  ${line}`),
+    `${paint.yellow('?')} ${paint.bold(rows[0] ?? '')}${ofAgent(approval)}`,
+    ...rows.slice(1).map((line) => `  ${line}`),
     ...options.map((option, at) => `  ${areNumbered(options) ? at + 1 : '-'}  ${oneLine(option, 200)}`),
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  question ${oneLine(call, 100)}, continues without an answer at ${formatMoment(deadline)}`),
@@ -160,10 +160,10 @@ function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly str
   const { room, most } = roomOf(paint);
   const { rows, beyond } = fieldRows(input, room);
   const isShown = ({ line }: Row, at: number): boolean => line < LINES && at < most;
-  const shown = rows.filter(isShown).map(({ mark, text }) => `${mark} ${text}`);
+  const visible = rows.filter(isShown).map(({ mark, text }) => `${mark} ${text}`);
   const left = rows.filter((row, at) => !isShown(row, at)).reduce((sum, { text }) => sum + text.length, beyond);
   const whole = JSON.stringify(input)?.length ?? 0;
-  return left === 0 ? shown : [...shown, leftOutText(left, whole)];
+  return left === 0 ? visible : [...visible, leftOutText(left, whole)];
 }
 
 /** `line` counts from 0 over all fields. */

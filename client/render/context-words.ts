@@ -21,8 +21,8 @@ export function contextText(entry: ContextEntry, full: string): string {
   switch (entry.kind) {
     case 'boundary': {
       const prompts = entry.prompts.length > 0 ? ` and ${formatCount(entry.prompts.length, 'prompt')} before` : '';
-      const kept = `the model sees a summary, all from entry ${entry.from} on${prompts}`;
-      return `${compactionWords(entry)}, ${sizeChange(entry)}: ${kept}; the full text: ${full}`;
+      const view = `the model sees a summary, all from entry ${entry.from} on${prompts}`;
+      return `${compactionWords(entry)}, ${sizeChange(entry)}: ${view}; the full text: ${full}`;
     }
     case 'microcompact': {
       const { results, before, freed } = entry;
@@ -54,8 +54,8 @@ export function compactionText(
   event: Extract<ContextEvent, { readonly type: 'compaction_end' }>,
   full: string,
 ): string {
-  const kept = `a summary of ${formatCount(event.summary.length, 'character')} stands for the rest`;
-  return `${compactionWords(event)}, ${sizeChange(event)}: ${formatCount(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
+  const summary = `a summary of ${formatCount(event.summary.length, 'character')} stands for the rest`;
+  return `${compactionWords(event)}, ${sizeChange(event)}: ${formatCount(event.kept, 'entry', 'entries')} kept word for word, ${summary}; the full text: ${full}`;
 }
 
 /**
@@ -85,7 +85,7 @@ function sizeChange({ before, after }: { readonly before: number; readonly after
 }
 
 function entriesAt(positions: readonly number[]): string {
-  const shown = positions.slice(0, 20).join(', ');
+  const visible = positions.slice(0, 20).join(', ');
   const hidden = positions.length - 20;
-  return `${positions.length === 1 ? 'entry' : 'entries'} ${shown}${hidden > 0 ? ` and ${hidden} more` : ''}`;
+  return `${positions.length === 1 ? 'entry' : 'entries'} ${visible}${hidden > 0 ? ` and ${hidden} more` : ''}`;
 }

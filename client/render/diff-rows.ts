@@ -36,12 +36,12 @@ export function diffRows(before: string, after: string): { readonly lines: reado
   let room = SHOWN;
   let left = 0;
   for (const { added, removed, value } of parts) {
-    const shown = value.slice(0, Math.max(0, room));
-    left += value.length - shown.length;
-    room -= shown.length;
-    if (shown === '') continue;
+    const visible = value.slice(0, Math.max(0, room));
+    left += value.length - visible.length;
+    room -= visible.length;
+    if (visible === '') continue;
     const mark = added ? '+' : removed ? '-' : ' ';
-    for (const text of shown.replace(/\n$/, '').split('\n')) lines.push({ mark, text });
+    for (const text of visible.replace(/\n$/, '').split('\n')) lines.push({ mark, text });
   }
   return { lines, left };
 }

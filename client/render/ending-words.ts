@@ -27,8 +27,8 @@ export function outcomeText({ reason, detail, turns, costUsd, durationMs }: Endi
  * Describes the end of a run at `position`. It does not repeat the sentence of an error shown just
  * before.
  */
-export function endingText(entries: readonly Entry[], position: number, ended: RunEnded): string {
-  const { terminal, turns, spend, durationMs } = ended;
+export function endingText(entries: readonly Entry[], position: number, end: RunEnded): string {
+  const { terminal, turns, spend, durationMs } = end;
   const detail = unlessSaid(terminalDetail(terminal), errorBefore(entries, position));
   return outcomeText({ reason: terminal.reason, detail, turns, costUsd: spend.usd, durationMs });
 }

@@ -144,11 +144,11 @@ function linkAt(line: string, at: number, { marks, offset }: Place): Markup | nu
     /^\[([^[\]]{1,500})\]\(([^()\s]{1,1000})\)/.exec(line.slice(at, at + 1_600)) ?? [];
   if (whole === '') return null;
   const place = offset + at;
-  const shown: MarkdownSpan = { text: words, marks: [...marks, 'link'], at: place, open: null };
+  const label: MarkdownSpan = { text: words, marks: [...marks, 'link'], at: place, open: null };
   const address: MarkdownSpan = { text: ` (${target})`, marks: [...marks, 'target'], at: place, open: null };
   return {
     mark: 'link',
-    inner: words === target ? [shown] : [shown, address],
+    inner: words === target ? [label] : [label, address],
     open: null,
     from: at,
     end: at + whole.length,

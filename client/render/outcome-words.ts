@@ -10,8 +10,8 @@ import { NAME } from './tool-lines.ts';
 export function outcomeWords({ content, log }: Pick<Outcome, 'content' | 'log'>): readonly string[] {
   const how = log.deniedBy === undefined ? endWord(log) : `denied by ${oneLine(log.deniedBy, NAME)}`;
   // Most results begin with it.
-  const said = how === null || content.slice(0, LOOKED_AT).toLowerCase().includes(how);
-  return [...(said ? [] : [how]), ...approvalWords(log)];
+  const isInContent = how === null || content.slice(0, LOOKED_AT).toLowerCase().includes(how);
+  return [...(isInContent ? [] : [how]), ...approvalWords(log)];
 }
 
 /** Characters of a result whose beginning is shown. */

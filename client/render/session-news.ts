@@ -67,15 +67,15 @@ const others: Readonly<Record<Kind, (left: number, self: string) => string>> = {
 };
 
 function newsOf({ before, now, since }: Looks): readonly News[] {
-  const asked = new Set([...(before?.values() ?? [])].flatMap((session) => callsOf(session).map(({ id }) => id)));
+  const knownCalls = new Set([...(before?.values() ?? [])].flatMap((session) => callsOf(session).map(({ id }) => id)));
   // An agent's call is decided at the session that a person began.
   const inOrder = [...now.values()].toSorted((one, other) => Number(isAgents(one)) - Number(isAgents(other)));
   return inOrder.flatMap((session) => {
     const known = before?.get(session.session);
     const isOld = before === null && session.startedAt < since;
     const changes = isOld || isAgents(session) ? [] : changesOf(known, session, since);
-    const waits = callsOf(session).filter(({ id }) => !asked.has(id));
-    for (const { id } of waits) asked.add(id);
+    const waits = callsOf(session).filter(({ id }) => !knownCalls.has(id));
+    for (const { id } of waits) knownCalls.add(id);
     return [...changes, ...waits.map(({ pending }) => ({ kind: 'waits', session, pending }) as const)];
   });
 }
@@ -93,11 +93,11 @@ function callsOf({ session, phase, approvals = [] }: SessionInfo) {
 
 function changesOf(known: SessionInfo | undefined, session: SessionInfo, since: number): readonly News[] {
   const isNew = known === undefined && session.startedAt >= since;
-  const ended = session.last?.run ?? 0;
-  const endedBefore = known !== undefined || isNew ? (known?.last?.run ?? 0) : ended;
+  const lastRun = session.last?.run ?? 0;
+  const lastRunBefore = known !== undefined || isNew ? (known?.last?.run ?? 0) : lastRun;
   return [
     ...(isNew ? [{ kind: 'begins', session } as const] : []),
-    ...(ended > endedBefore ? [{ kind: 'ended', session } as const] : []),
+    ...(lastRun > lastRunBefore ? [{ kind: 'ended', session } as const] : []),
     ...phaseNews(known, session, isNew),
   ];
 }

@@ -42,9 +42,9 @@ function actionText({ action, limits = {}, rules = {}, changes = {}, untold = []
 /** Says which rules a run was given, and which were taken back. */
 export function rulesText({ allow = [], drop = [], lasts }: RuleChanges): string {
   const list = (rules: readonly string[]): string => rules.map((rule) => oneLine(rule, LONGEST)).join(', ');
-  const given = allow.length > 0 ? [`allowed from here on: ${list(allow)}`] : [];
-  const taken = drop.length > 0 ? [`asked about again: ${list(drop)}`] : [];
-  return `${[...given, ...taken].join('; ')}${lasts ? ', also in later runs' : ''}`;
+  const allowed = allow.length > 0 ? [`allowed from here on: ${list(allow)}`] : [];
+  const dropped = drop.length > 0 ? [`asked about again: ${list(drop)}`] : [];
+  return `${[...allowed, ...dropped].join('; ')}${lasts ? ', also in later runs' : ''}`;
 }
 
 function rewoundText(rewound: Partial<RewindRecord> = {}): string {

@@ -56,18 +56,18 @@ export function sessionTable(paint: Paint, sessions: readonly (SessionInfo | Lis
   const cells = placed.map(({ session }) => cellsOf(session, { now, isCut: columns !== null }));
   const widthOf = (name: SessionColumn): number =>
     2 + Math.max(name.length, ...cells.map((row) => displayWidth(row[name])));
-  let shown: readonly SessionColumn[] = SESSION_HEADINGS;
+  let visible: readonly SessionColumn[] = SESSION_HEADINGS;
   const left = (): number =>
-    (columns ?? Number.POSITIVE_INFINITY) - 1 - shown.reduce((sum, name) => sum + widthOf(name), 0);
-  for (const name of FIRST_LEFT_OUT) if (left() < ROOMY_TITLE) shown = shown.filter((each) => each !== name);
+    (columns ?? Number.POSITIVE_INFINITY) - 1 - visible.reduce((sum, name) => sum + widthOf(name), 0);
+  for (const name of FIRST_LEFT_OUT) if (left() < ROOMY_TITLE) visible = visible.filter((each) => each !== name);
   const most = Math.max(SHORTEST_TITLE, Math.min(LONGEST_TITLE, left()));
   return formatTable(
     paint,
-    [...shown, 'TITLE'],
+    [...visible, 'TITLE'],
     placed.flatMap((row, at) => [
       ...(row.heading === undefined ? [] : [row.heading]),
       [
-        ...shown.map((name) => cells[at]?.[name] ?? ''),
+        ...visible.map((name) => cells[at]?.[name] ?? ''),
         truncateToWidth(oneLine(titleInTree(row, titleText(row.session)), LONGEST_TITLE), most),
       ],
     ]),
@@ -138,11 +138,11 @@ export function scheduleTable(paint: Paint, schedules: readonly ScheduleInfo[]):
 /** Describes a clock change on one line. */
 export function clockChangeText({ timeZone }: Pick<ScheduleInfo, 'timeZone'>, change: ClockChange): string {
   const { date, kind, times, fires } = change;
-  const [shown, at] = [listTimes(times), listTimes(fires.map((moment) => localTime(timeZone, moment)))];
+  const [timesText, at] = [listTimes(times), listTimes(fires.map((moment) => localTime(timeZone, moment)))];
   const clock = oneLine(`on ${date} the clock of ${timeZone}`, 120);
   return kind === 'left-out'
-    ? `${clock} leaves out ${shown}: it fires at ${at} instead`
-    : `${clock} has ${shown} twice: it fires the first time only`;
+    ? `${clock} leaves out ${timesText}: it fires at ${at} instead`
+    : `${clock} has ${timesText} twice: it fires the first time only`;
 }
 
 function listTimes(texts: readonly string[]): string {

@@ -39,10 +39,10 @@ export function inputFields(input: unknown): readonly { readonly name: string | 
 export function compactInput(input: unknown, most = INPUT): string {
   const [first, ...rest] = inputFields(input);
   if (!first) return '';
-  const shown = truncateWithCount(first.text, most);
+  const lead = truncateWithCount(first.text, most);
   const more = rest.map(({ name, text }) => `${oneLine(name ?? '', 40)}=${truncateWithCount(text, 40)}`);
   return [
-    shown,
+    lead,
     ...more.slice(0, SHOWN_FIELDS),
     ...(more.length > SHOWN_FIELDS ? [`… (+${formatCount(more.length - SHOWN_FIELDS, 'field')})`] : []),
   ]
@@ -126,8 +126,8 @@ export function resultLines(
     .split('\n')
     .map((line) => oneLine(line, RESULT_LINE))
     .filter((line) => line !== '');
-  const shown = isError ? lines.slice(-most) : lines.slice(0, most);
-  const hidden = lines.length - shown.length;
+  const visible = isError ? lines.slice(-most) : lines.slice(0, most);
+  const hidden = lines.length - visible.length;
   const cut = result.cut === true || content.length > RESULT;
   const more = cut ? `${hidden.toLocaleString('en')}+ more lines` : formatCount(hidden, 'more line');
   const left = hidden > 0 || cut ? [more] : [];
@@ -135,7 +135,7 @@ export function resultLines(
   const rest = [...(isError ? [] : left), ...time].join(', ');
   const all = [
     ...(isError && left.length > 0 ? [`(${more.replace('more', 'earlier')})`] : []),
-    ...(shown.length > 0 ? shown : ['(no output)']),
+    ...(visible.length > 0 ? visible : ['(no output)']),
     ...(rest === '' ? [] : [`(${rest})`]),
   ];
   const mark = isError ? paint.red('✗') : paint.dim('│');
@@ -149,18 +149,18 @@ const CHANGE_ROWS = 12;
 function changeLines(paint: Paint, change: FileChange): readonly string[] {
   const { lines, left } = diffRows(change.before, change.after);
   const colours = { '+': paint.green, '-': paint.red, ' ': paint.dim };
-  const shown = lines
+  const visible = lines
     .slice(0, CHANGE_ROWS)
     .map(({ mark, text }) => `  ${colours[mark](`${mark} ${truncateRow(text)}`.trimEnd())}`);
-  const hidden = lines.length - shown.length;
+  const hidden = lines.length - visible.length;
   const more = left > 0 ? `${hidden}+ more lines` : formatCount(hidden, 'more line');
-  return hidden > 0 || left > 0 ? [...shown, `  ${paint.dim(`(${more})`)}`] : shown;
+  return hidden > 0 || left > 0 ? [...visible, `  ${paint.dim(`(${more})`)}`] : visible;
 }
 
 /** Cuts a line but, unlike truncateWithCount, keeps blanks at its beginning. */
 function truncateRow(text: string): string {
   const characters = Array.from(showUnseen(text.slice(0, ROW * 4)).replaceAll('\t', '    '));
   const left = Math.max(0, characters.length - ROW) + Math.max(0, text.length - ROW * 4);
-  const shown = showUnseen(characters.slice(0, ROW).join(''));
-  return left === 0 ? shown : `${shown}… (+${left.toLocaleString('en')} characters)`;
+  const visible = showUnseen(characters.slice(0, ROW).join(''));
+  return left === 0 ? visible : `${visible}… (+${left.toLocaleString('en')} characters)`;
 }

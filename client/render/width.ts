@@ -72,20 +72,20 @@ export function truncateToWidth(line: string, columns: number): string {
   if (line.length <= columns && PLAIN.test(line)) return line;
   if (mostColumns(line) <= columns) return line;
   let room = columns - graphemeWidth('…');
-  let kept = '';
+  let text = '';
   for (const [at, part] of line.split(STYLE).entries()) {
     // Keep the styles behind the cut, so that they end there too.
-    if (at % 2 === 1) kept += part;
+    if (at % 2 === 1) text += part;
     else if (room >= 0) {
       for (const one of splitGraphemes(part)) {
         room -= mostWidth(one);
-        if (room >= 0) kept += one;
+        if (room >= 0) text += one;
         else break;
       }
-      if (room < 0) kept += '…';
+      if (room < 0) text += '…';
     }
   }
-  return kept;
+  return text;
 }
 
 export type Wrapping = {

@@ -125,16 +125,16 @@ function forkedText({ session, position, moved, by }: Extract<Notice, { readonly
 }
 
 /** Formats: the model is told what has changed: the date (…); tools gone: a, b */
-function preambleChanged({ parts, ended, toolsGone, toolsBack, toolsNew = [] }: PreambleChanged): string {
+function preambleChanged({ parts, ended: obsolete, toolsGone, toolsBack, toolsNew = [] }: PreambleChanged): string {
   const newNames = toolsNew.map(({ name }) => String(name));
-  const told = [
+  const changes = [
     ...parts.map(({ name, text }) => `${oneLine(name, 60)} (${oneLine(text, 100)})`),
-    ...ended.map((name) => `${oneLine(name, 60)} no longer holds`),
+    ...obsolete.map((name) => `${oneLine(name, 60)} no longer holds`),
     ...(toolsGone.length === 0 ? [] : [`tools gone: ${listNames(toolsGone, 10)}`]),
     ...(toolsBack.length === 0 ? [] : [`tools back: ${listNames(toolsBack, 10)}`]),
     ...(toolsNew.length === 0 ? [] : [`new tools: ${listNames(newNames, 10)}`]),
   ];
-  return `the model is told what has changed: ${told.join('; ')}`;
+  return `the model is told what has changed: ${changes.join('; ')}`;
 }
 
 function textCallText({ name, again }: Extract<Notice, { readonly kind: 'call_as_text' }>): string {
@@ -149,7 +149,7 @@ function modelSwitched({ from, to, calls, detail }: Extract<Notice, { readonly k
 
 /** Formats: a, b, c and 2 more */
 function listNames(names: readonly string[], most: number): string {
-  const shown = names.slice(0, most).map((name) => oneLine(name, 100));
-  const hidden = names.length - shown.length;
-  return hidden > 0 ? `${shown.join(', ')} and ${hidden} more` : shown.join(', ');
+  const visible = names.slice(0, most).map((name) => oneLine(name, 100));
+  const hidden = names.length - visible.length;
+  return hidden > 0 ? `${visible.join(', ')} and ${hidden} more` : visible.join(', ');
 }

@@ -57,10 +57,10 @@ export type QueryRequest = {
  * `root` is the path of the data folder. `say` is told of sessions that an earlier process left
  * unfinished.
  */
-export function programQuery(root: string, asked: QueryRequest, say: (line: string) => void): ProgramQuery {
+export function programQuery(root: string, request: QueryRequest, say: (line: string) => void): ProgramQuery {
   const folder = join(root, 'programs');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { identity, program, session, resume } = asked;
+  const { identity, program, session, resume } = request;
   if (session !== undefined) return sessionQuery(folder, session, shortHash(identity));
   if (program !== undefined) return namedQuery(folder, program, shortHash(identity));
   for (const left of takeLeftSessions(folder))
@@ -122,7 +122,7 @@ function queryWithLog({ log, id, query, session }: LogPlace): ProgramQuery {
   const isKnown = received.has(query);
   if (!isKnown) appendFileSync(log, `${query} 0\n`);
   const messages = new Map<string, number>();
-  const given = new Map<MessageId, string>();
+  const firstIds = new Map<MessageId, string>();
   return {
     session,
     received: received.get(query) ?? 0,
@@ -135,14 +135,14 @@ function queryWithLog({ log, id, query, session }: LogPlace): ProgramQuery {
       const first = `m-${shortHash(id, query, content, String(before))}`;
       const times = left.get(`${query} ${first}`) ?? 0;
       const message = (times === 0 ? first : `${first}-${times + 1}`) as MessageId;
-      given.set(message, first);
+      firstIds.set(message, first);
       return message;
     },
     noteReceived: (position) => appendFileSync(log, `${query} ${position}\n`),
     receivedOf: (agent) => ofAgents.get(`${query} ${agent}`) ?? 0,
     noteReceivedOf: (agent, position) => appendFileSync(log, `${query} @${agent}:${position}\n`),
     leave: (message) => {
-      const first = given.get(message);
+      const first = firstIds.get(message);
       if (first !== undefined) appendFileSync(log, `${query} !${first}\n`);
     },
     end: () => undefined,
@@ -195,8 +195,8 @@ function readLog(log: string): Log {
  */
 export function identityOf(prompt: QueryPrompt, options: Options, cwd: string): string {
   const { env, ...others } = options;
-  const asked = typeof prompt === 'string' ? prompt : null;
-  return JSON.stringify([asked, toPlainValue({ ...others, cwd, env: env && envChanges(env) })]);
+  const text = typeof prompt === 'string' ? prompt : null;
+  return JSON.stringify([text, toPlainValue({ ...others, cwd, env: env && envChanges(env) })]);
 }
 
 /**
@@ -218,14 +218,14 @@ function toPlainValue(value: unknown, within: readonly object[] = []): unknown {
   if (within.includes(value)) return 'itself';
   const inside = [...within, value];
   if (Array.isArray(value)) return value.map((each) => toPlainValue(each, inside));
-  const given = value as Readonly<Record<string, unknown>>;
-  if (typeof given['toJSON'] === 'function') return toPlainValue((given['toJSON'] as () => unknown)(), inside);
+  const record = value as Readonly<Record<string, unknown>>;
+  if (typeof record['toJSON'] === 'function') return toPlainValue((record['toJSON'] as () => unknown)(), inside);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value.constructor.name;
-  const fields = Object.keys(given)
-    .filter((name) => given[name] !== undefined)
+  const fields = Object.keys(record)
+    .filter((name) => record[name] !== undefined)
     .toSorted();
-  return fields.map((name) => [name, toPlainValue(given[name], inside)]);
+  return fields.map((name) => [name, toPlainValue(record[name], inside)]);
 }
 
 // Notes the open sessions of programs without a name, by process, so that the next start of the

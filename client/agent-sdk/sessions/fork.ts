@@ -62,13 +62,13 @@ export async function resumeAt(
   const next = later.find(({ entry }) => entry.kind === 'reply' || entry.kind === 'run_started');
   if (next === undefined) return;
   await awaitRest({ sessions }, session);
-  const { position: kept, rewind } = await sessions.rewind(session, {
+  const { position: target, rewind } = await sessions.rewind(session, {
     to: next.position,
     files: false,
     dryRun: 'snapshots',
   });
   // Before the first prompt is nothing: the conversation is empty then.
-  if (kept <= position && rewind.to !== null)
+  if (target <= position && rewind.to !== null)
     throw new ClientProblem(
       'refused',
       'A session continues after a message of the model. Name one of those, or set forkSession.',

@@ -26,8 +26,8 @@ export class InMemorySessionStore implements SessionStore {
   }
 
   load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
-    const kept = this.#kept.get(nameOf(key));
-    return Promise.resolve(kept ? structuredClone(kept.entries) : null);
+    const stored = this.#kept.get(nameOf(key));
+    return Promise.resolve(stored ? structuredClone(stored.entries) : null);
   }
 
   listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {

@@ -69,10 +69,10 @@ export function getSessionMessages(
 
 /** Sets the title that lists show. Throws ClientProblem `refused`, `no_session`. */
 export function renameSession(sessionId: string, title: string, options: SessionMutationOptions = {}): Promise<void> {
-  const given = title.trim();
-  if (given === '') throw new ClientProblem('refused', 'a title of a session has at least one character');
+  const newTitle = title.trim();
+  if (newTitle === '') throw new ClientProblem('refused', 'a title of a session has at least one character');
   return withServer(options, async (opened) => {
-    await writeLabel(opened.store, await requireSession(opened, sessionId, options), { title: given });
+    await writeLabel(opened.store, await requireSession(opened, sessionId, options), { title: newTitle });
   });
 }
 
@@ -194,14 +194,14 @@ async function readMessages(
 ): Promise<SessionMessage[]> {
   const read = createBodyReader(store);
   const messages: SessionMessage[] = [];
-  let seen = 0;
+  let count = 0;
   for await (const { position, entry } of sessions.transcript(session)) {
     if (messages.length >= limit) break;
     const bodies = entry.kind === 'user' ? await read([entry]) : new Map<Hash, string>();
     for (const message of toSessionMessages(session, position, entry, bodies)) {
       if (message.type === 'system' && !includeSystemMessages) continue;
-      if (seen >= offset && messages.length < limit) messages.push(message);
-      seen += 1;
+      if (count >= offset && messages.length < limit) messages.push(message);
+      count += 1;
     }
   }
   return messages;

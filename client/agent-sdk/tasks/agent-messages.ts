@@ -101,9 +101,10 @@ export class AgentTeller {
 
   #messages(entry: Entry, position: number, bodies: Bodies): readonly SDKMessage[] {
     const { agent, withText } = this.#options;
-    const prompts = (said: UserEntry) => (withText ? [promptMessage(agent, said, position, bodies)] : []);
-    const said = entry.kind === 'user' ? prompts(entry) : messagesOfEntry(agent.session, entry, position, this.#reply);
-    return said.flatMap((message) => agentMessage(this.#options, message) ?? []);
+    const prompts = (userEntry: UserEntry) => (withText ? [promptMessage(agent, userEntry, position, bodies)] : []);
+    const messages =
+      entry.kind === 'user' ? prompts(entry) : messagesOfEntry(agent.session, entry, position, this.#reply);
+    return messages.flatMap((message) => agentMessage(this.#options, message) ?? []);
   }
 
   #task(position: number) {
@@ -125,9 +126,9 @@ export class AgentTeller {
 /** Returns null for a message that has nothing left to tell without its texts. */
 function agentMessage(
   { session, agent, withText }: AgentTellerOptions,
-  said: SDKMessage,
+  message: SDKMessage,
 ): SDKAssistantMessage | SDKUserMessage | null {
-  if (said.type !== 'assistant' && said.type !== 'user') return null;
+  if (message.type !== 'assistant' && message.type !== 'user') return null;
   const { toolUseId, type, title } = agent;
   const facts = {
     session_id: session,
@@ -136,11 +137,11 @@ function agentMessage(
     subagent_type: type,
     task_description: title,
   };
-  if (said.type === 'user') return { ...said, ...facts };
+  if (message.type === 'user') return { ...message, ...facts };
   const content = withText
-    ? said.message.content
-    : said.message.content.filter(({ type: kind }) => kind === 'tool_use');
-  return content.length === 0 ? null : { ...said, message: { ...said.message, content }, ...facts };
+    ? message.message.content
+    : message.message.content.filter(({ type: kind }) => kind === 'tool_use');
+  return content.length === 0 ? null : { ...message, message: { ...message.message, content }, ...facts };
 }
 
 function promptMessage(agent: CalledAgent, { body }: UserEntry, position: number, bodies: Bodies): SDKUserMessage {

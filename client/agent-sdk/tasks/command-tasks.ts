@@ -22,7 +22,7 @@ export type CommandTasks = {
 export function createCommandTasks(session: string, owner: string, parent?: string): CommandTasks {
   const started = new Map<string, Command>();
   /** The position of the entry that told the end of each command first. */
-  const ended = new Map<string, number>();
+  const endPositions = new Map<string, number>();
   let reply: ReplyEntry | null = null;
   const common = (id: string, position: number, what: string) => ({
     task_id: id,
@@ -40,7 +40,7 @@ export function createCommandTasks(session: string, owner: string, parent?: stri
     ];
   };
   const end = (id: string, words: string, position: number): readonly SDKMessage[] => {
-    if ((ended.get(id) ?? position) !== position) return [];
+    if ((endPositions.get(id) ?? position) !== position) return [];
     const known = started.get(id);
     const prefix = known && `${describeCommand(known)} `;
     const [line = ''] = (prefix !== undefined && words.startsWith(prefix) ? words.slice(prefix.length) : words).split(
@@ -48,7 +48,7 @@ export function createCommandTasks(session: string, owner: string, parent?: stri
     );
     const status = statusOf(line);
     if (status === null) return [];
-    ended.set(id, position);
+    endPositions.set(id, position);
     const what = known ? `Command ${JSON.stringify(known.command)} ${line}` : line;
     const facts = { ...present({ tool_use_id: known?.toolUseId }), ...status, summary: what, output_file: '' };
     return [{ type: 'system', subtype: 'task_notification', ...common(id, position, 'ended'), ...facts }];
@@ -56,8 +56,8 @@ export function createCommandTasks(session: string, owner: string, parent?: stri
   return {
     stop: (id) => {
       const known = started.get(id);
-      if (!known || ended.has(id)) return null;
-      ended.set(id, BY_PROGRAM);
+      if (!known || endPositions.has(id)) return null;
+      endPositions.set(id, BY_PROGRAM);
       const what = { tool_use_id: known.toolUseId, summary: `Command ${JSON.stringify(known.command)} was stopped` };
       const facts = { ...what, status: 'stopped', output_file: '' } as const;
       return { type: 'system', subtype: 'task_notification', ...common(id, BY_PROGRAM, 'ended'), ...facts };

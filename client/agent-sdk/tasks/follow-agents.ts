@@ -38,7 +38,7 @@ type AgentState = {
   toldHead: Hash | null;
   /** The position after the last entry that was told. */
   next: number;
-  taken: TakenEntries;
+  progress: TakenEntries;
   following: Promise<void> | null;
   isOver: boolean;
 };
@@ -127,7 +127,7 @@ export class FollowedAgents {
       head: null,
       toldHead: null,
       next: this.#ports.program.receivedOf(session),
-      taken: this.#takeNone(agent),
+      progress: this.#takeNone(agent),
       following: null,
       isOver: false,
     };
@@ -167,24 +167,24 @@ export class FollowedAgents {
   async *#tellUpTo(state: AgentState, head: Hash): AsyncGenerator<SDKMessage> {
     const { agent, commands } = state;
     const { program, withText, reader } = this.#ports;
-    const { last } = state.taken;
+    const { last } = state.progress;
     const since = await reader.since(agent.session, head, 1, last);
     const { first, entries } = since;
     const isTakenOn = beginsAt(since, last);
-    if (!isTakenOn) state.taken = this.#takeNone(agent);
-    const { taken } = state;
+    if (!isTakenOn) state.progress = this.#takeNone(agent);
+    const { progress } = state;
     const from = isTakenOn ? first + 1 : first;
     const added = entries.slice(from - first);
     const bodies = await this.#ports.bodies(withText ? added.filter(({ kind }) => kind === 'user') : []);
     for (const [offset, entry] of added.entries()) {
       const position = from + offset;
-      if (entry.kind === 'reply') [taken.reply, taken.isOpen] = [entry, true];
+      if (entry.kind === 'reply') [progress.reply, progress.isOpen] = [entry, true];
       if (entry.kind === 'outcomes') {
-        taken.isOpen = false;
-        for (const outcome of entry.outcomes) yield* this.#end(this.#callerOf(agent), taken.reply, outcome);
+        progress.isOpen = false;
+        for (const outcome of entry.outcomes) yield* this.#end(this.#callerOf(agent), progress.reply, outcome);
       }
-      const messages = [...taken.teller.tell(entry, position, bodies), ...commands.tell(entry, position)];
-      taken.last = { run: 1, position, entry };
+      const messages = [...progress.teller.tell(entry, position, bodies), ...commands.tell(entry, position)];
+      progress.last = { run: 1, position, entry };
       if (position < state.next) continue;
       state.next = position + 1;
       yield* messages;
@@ -192,7 +192,7 @@ export class FollowedAgents {
       if (messages.length > 0) program.noteReceivedOf(agent.session, state.next);
     }
     state.toldHead = head;
-    const { reply, isOpen } = taken;
+    const { reply, isOpen } = progress;
     if (reply && isOpen && !state.isOver) this.#expect(this.#callerOf(agent), head, reply);
   }
 

@@ -20,9 +20,9 @@ export async function sumSpendByModel(
   entries: readonly Entry[],
   ports: SpendPorts,
 ): Promise<ReadonlyMap<string, Spend>> {
-  const spent = new Map<string, Spend>();
+  const byModel = new Map<string, Spend>();
   const add = (model: string, spend: Spend): void => {
-    spent.set(model, addSpend(spent.get(model) ?? noSpend, spend));
+    byModel.set(model, addSpend(byModel.get(model) ?? noSpend, spend));
   };
   const addAll = async (all: readonly Entry[], below: readonly AgentSpending[]): Promise<void> => {
     for (const entry of all) if (entry.kind === 'reply') add(entry.message.model, entry.spend);
@@ -34,9 +34,9 @@ export async function sumSpendByModel(
   };
   await addAll(entries, agents ?? []);
   const started = entries.find((entry) => entry.kind === 'run_started');
-  const rest = restOf({ usage, usd: costUsd }, [...spent.values()].reduce(addSpend, noSpend));
+  const rest = restOf({ usage, usd: costUsd }, [...byModel.values()].reduce(addSpend, noSpend));
   if (rest !== null && started?.kind === 'run_started') add(await ports.smallModel(started.config), rest);
-  return spent;
+  return byModel;
 }
 
 /** Returns no entries for an agent that is gone, whose cost then counts as part of the rest. */

@@ -29,27 +29,27 @@ export function createSessionSpend(ports: SpendPorts): QuerySpend {
     },
     totals: () => totals,
     add: async (entries) => {
-      for (const { ended, own } of splitRuns(entries)) {
-        if (ended.run <= run) continue;
-        const { spend, agents } = ended;
+      for (const { end, own } of splitRuns(entries)) {
+        if (end.run <= run) continue;
+        const { spend, agents } = end;
         const whole = { usage: spend.usage, costUsd: spend.usd, ...(agents && { agents }) };
-        for (const [model, spent] of await sumSpendByModel(whole, own, ports)) addTo(model, spent, 0);
+        for (const [model, modelSpend] of await sumSpendByModel(whole, own, ports)) addTo(model, modelSpend, 0);
         for (const entry of own)
           if (entry.kind === 'reply') addTo(entry.message.model, noSpend, countSearches(entry.message.usage));
-        run = ended.run;
+        run = end.run;
       }
     },
   };
 }
 
-type EndedRun = { readonly ended: Extract<Entry, { kind: 'run_ended' }>['ended']; readonly own: readonly Entry[] };
+type EndedRun = { readonly end: Extract<Entry, { kind: 'run_ended' }>['ended']; readonly own: readonly Entry[] };
 
 function splitRuns(entries: readonly Entry[]): readonly EndedRun[] {
   const runs: EndedRun[] = [];
   let from = 0;
   for (const [at, entry] of entries.entries()) {
     if (entry.kind !== 'run_ended') continue;
-    runs.push({ ended: entry.ended, own: entries.slice(from, at + 1) });
+    runs.push({ end: entry.ended, own: entries.slice(from, at + 1) });
     from = at + 1;
   }
   return runs;
