@@ -40,20 +40,20 @@ const NAMED = 5;
  */
 export async function sessionMeant(
   { temporal, sessions }: Pick<OpenedServer, 'temporal' | 'sessions'>,
-  given: SessionId,
+  argument: SessionId,
 ): Promise<SessionId> {
-  if (WHOLE.test(given) || (await isThere(sessions, given))) return given;
+  if (WHOLE.test(argument) || (await isThere(sessions, argument))) return argument;
   const found = new Set<string>();
-  const query = `WorkflowType = '${WORKFLOW_TYPE}' AND WorkflowId STARTS_WITH '${given}'`;
+  const query = `WorkflowType = '${WORKFLOW_TYPE}' AND WorkflowId STARTS_WITH '${argument}'`;
   for await (const { workflowId } of temporal.client.workflow.list({ query, pageSize: 100 })) {
     found.add(workflowId);
     if (found.size > NAMED) break;
   }
   const [only, ...others] = found;
-  if (others.length === 0) return (only ?? given) as SessionId;
+  if (others.length === 0) return (only ?? argument) as SessionId;
   const named = [...found].slice(0, NAMED).join(', ');
   throw new UsageError(
-    `several sessions begin with ${given}: ${named}${found.size > NAMED ? ', …' : ''}; write more of it`,
+    `several sessions begin with ${argument}: ${named}${found.size > NAMED ? ', …' : ''}; write more of it`,
   );
 }
 

@@ -191,12 +191,12 @@ type WidthQuery = {
  * variable says it. Throws UsageError for another value than 1 or 2.
  */
 export function ambiguousWidth(env: Env): WidthQuery | null {
-  const given = env[VARIABLE];
-  if (given !== undefined && given !== '' && given !== '1' && given !== '2')
-    throw new UsageError(`${VARIABLE} is "${given}": set it to 1 or 2, the columns of characters such as …`);
-  let isWide = given === '2';
+  const setting = env[VARIABLE];
+  if (setting !== undefined && setting !== '' && setting !== '1' && setting !== '2')
+    throw new UsageError(`${VARIABLE} is "${setting}": set it to 1 or 2, the columns of characters such as …`);
+  let isWide = setting === '2';
   setAmbiguousWide(isWide);
-  if (given) return null;
+  if (setting) return null;
   return {
     query: QUERY,
     answer: (column) => {

@@ -48,12 +48,12 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   const { sessions } = workplace;
   const screen = json ? jsonScreen(cli) : openRunScreen(cli, { sessions, session, own: messageId ?? null, hands });
   const leaves = follow.unattended === 'leave' && !json && cli.openInput === null;
-  const shown = (event: Followed): void => {
+  const show = (event: Followed): void => {
     screen.show(event);
     if ((event.type === 'approval' || event.type === 'question') && leaves) nobody.abort();
   };
   try {
-    const last = await followRuns(cli, follow, { stop, rest }, { ...screen, show: shown });
+    const last = await followRuns(cli, follow, { stop, rest }, { ...screen, show });
     if (last) {
       cli.say(`details: ${cli.self} show ${session}`);
       const isStopped = onInterrupt === 'interrupt' && interrupt.aborted && last.reason !== 'completed';
@@ -94,17 +94,17 @@ async function followRuns(
     const next = typed.waiting();
     const which: Pick<FollowOptions, 'messageId' | 'after'> =
       last === null ? { messageId } : next === null ? { after: last.run } : { messageId: next };
-    let ended: RunOutcome | null = null;
+    let outcome: RunOutcome | null = null;
     for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble, onNotice: cli.say })) {
       if (event.type === 'run_start' && which.after !== undefined && !rest.now)
         cli.say('the session received another message: following it');
       if (event.type === 'run_start') rest.now = false;
       show(event);
-      if (event.type === 'result') ended = event;
+      if (event.type === 'result') outcome = event;
     }
-    if (ended === null && stop.aborted) return null;
+    if (outcome === null && stop.aborted) return null;
     rest.now = false;
-    last = ended ?? last;
+    last = outcome ?? last;
     if (last === null) return last;
     if (typed.waiting() !== null && !signals.interrupt.aborted) continue;
     if (onInterrupt === 'detach' && !workplace.isOurs()) return last;
@@ -126,9 +126,9 @@ async function followRuns(
  */
 async function whatRemains({ sessions, isOurs }: Workplace, session: SessionId, run: number): Promise<number | null> {
   try {
-    const seen = await sessions.describe(session);
-    const agents = isOurs() ? agentsAtWork(seen) : 0;
-    const isOver = isAtRest(seen) && (seen.last?.run ?? 0) <= run;
+    const description = await sessions.describe(session);
+    const agents = isOurs() ? agentsAtWork(description) : 0;
+    const isOver = isAtRest(description) && (description.last?.run ?? 0) <= run;
     return agents > 0 || !isOver ? agents : null;
   } catch (error) {
     if (error instanceof ClientProblem) return null;

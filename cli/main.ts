@@ -7,9 +7,9 @@ import { createRedactor } from '../worker/redact.ts';
 import { isPlain } from '../client/paint.ts';
 
 /** Runs a command. `args` exclude node and the script. Returns the exit status. */
-export async function main(args: readonly string[], given: Io): Promise<number> {
+export async function main(args: readonly string[], original: Io): Promise<number> {
   const verbose = beforeDashes(args).includes('--verbose');
-  const io = beforeDashes(args).includes('--plain') ? plainIo(given) : given;
+  const io = beforeDashes(args).includes('--plain') ? plainIo(original) : original;
   let status: number = STATUS.ok;
   // Its answer needs none of what the commands load.
   if (args.length === 1 && ASKS_VERSION.has(args[0] ?? '')) {
@@ -19,7 +19,7 @@ export async function main(args: readonly string[], given: Io): Promise<number> 
   const started = sayStarting(args, io);
   try {
     const { cliOf } = await import('./cli.ts');
-    const cli = cliOf(io, { verbose, exit: (ended) => (status = ended), started });
+    const cli = cliOf(io, { verbose, exit: (code) => (status = code), started });
     await parse(cli, args);
     started();
     return status;

@@ -16,9 +16,9 @@ export async function openUnlessTold<T extends { close(): Promise<void> }>(
   { interrupt, terminate }: Pick<Signals, 'interrupt' | 'terminate'>,
   opening: Promise<T>,
 ): Promise<T | null> {
-  const told = AbortSignal.any([interrupt, terminate]);
-  const first = await Promise.race([opening, waitForAbort(told)]);
-  if (first !== undefined && !told.aborted) return first;
+  const signal = AbortSignal.any([interrupt, terminate]);
+  const first = await Promise.race([opening, waitForAbort(signal)]);
+  if (first !== undefined && !signal.aborted) return first;
   const leaving = opening.then((opened) => opened.close());
   // The failure no longer matters.
   await Promise.race([leaving.catch(() => undefined), pause(GRACE_MS, new AbortController().signal)]);

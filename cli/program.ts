@@ -34,8 +34,8 @@ export async function createProgram(cli: Cli, name?: string): Promise<Command> {
       .configureOutput({ writeOut: cli.print, writeErr: () => undefined });
     if (command === root) continue;
     command.option(...VERBOSE).option(...PLAIN);
-    const told = exampleHelp(command.name());
-    if (told !== '') command.addHelpText('after', told);
+    const examples = exampleHelp(command.name());
+    if (examples !== '') command.addHelpText('after', examples);
   }
   return root;
 }

@@ -14,11 +14,11 @@ import type { Cli } from './cli.ts';
  */
 export async function readPrompt(cli: Cli, text: string | undefined, file: string | undefined): Promise<string> {
   if (text !== undefined && file !== undefined) throw new UsageError('give either the text or --prompt-file, not both');
-  const given = file !== undefined ? fromFile(resolve(cli.cwd(), file)) : text === '-' ? await cli.readInput() : text;
-  if (given === undefined)
+  const content = file !== undefined ? fromFile(resolve(cli.cwd(), file)) : text === '-' ? await cli.readInput() : text;
+  if (content === undefined)
     throw new UsageError('the task is missing: give a text in quotes, - for standard input, or --prompt-file');
-  const piped = text === '-' || given.trim() === '' ? null : await cli.readBeside();
-  const prompt = piped === null || piped.trim() === '' ? given : withPiped(given, piped);
+  const piped = text === '-' || content.trim() === '' ? null : await cli.readBeside();
+  const prompt = piped === null || piped.trim() === '' ? content : withPiped(content, piped);
   const problem = promptProblem(prompt);
   if (problem !== undefined) throw new UsageError(problem);
   return prompt;

@@ -17,8 +17,8 @@ export function isNone(flag: string, list: readonly string[]): boolean {
 }
 
 /** Reads the pairs of a repeatable flag. Throws UsageError for one without a value. */
-export function pairsOf(flag: string, given: readonly string[]): Readonly<Record<string, string>> {
-  const pairs = given.map((pair) => {
+export function pairsOf(flag: string, values: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = values.map((pair) => {
     const at = pair.indexOf('=');
     if (at < 1) throw new UsageError(`${flag} ${JSON.stringify(pair)} has no value: write name=value`);
     return [pair.slice(0, at), pair.slice(at + 1)] as const;

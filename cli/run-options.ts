@@ -61,8 +61,8 @@ function flagsOf(name: OptionName): readonly Option[] {
   if (flag === undefined) return [];
   if (REPEATABLE.includes(kind)) return [new RunFlag(name, flag, `${says}; repeatable`).argParser(addValue)];
   const choices = values === undefined ? '' : `: ${values.join(', ')}`;
-  const given = new RunFlag(name, flag, `${says}${choices}${hint}`);
-  return off === undefined ? [given] : [given, new RunFlag(name, flag.replace('--', '--no-'), off)];
+  const option = new RunFlag(name, flag, `${says}${choices}${hint}`);
+  return off === undefined ? [option] : [option, new RunFlag(name, flag.replace('--', '--no-'), off)];
 }
 
 const names = Object.keys(RUN_OPTIONS) as readonly OptionName[];
@@ -83,9 +83,9 @@ export function addRunOptions(command: Command): Command {
 export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
   const { session } = flags;
   const changes = readFlags(flags, names, base);
-  const given = withChanges<Partial<RunOptions>>({}, changes);
+  const options = withChanges<Partial<RunOptions>>({}, changes);
   const problem =
-    optionsProblem(given) ?? modelProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
+    optionsProblem(options) ?? modelProblem(options) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
   return session === undefined ? changes : { ...changes, session };
 }
@@ -94,41 +94,41 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
 export function readFlags(flags: RunFlags, options: readonly OptionName[], base: () => string): OptionChanges {
   const read = options.flatMap((name) => {
     if (name === 'permissions') return rulesOf(flags);
-    const given = flags[name];
-    return given === undefined ? [] : [[name, readFlag(name, given, base)] as const];
+    const value = flags[name];
+    return value === undefined ? [] : [[name, readFlag(name, value, base)] as const];
   });
   return Object.fromEntries(read) as OptionChanges;
 }
 
-function readFlag(name: OptionName, given: FlagValue, base: () => string): unknown {
+function readFlag(name: OptionName, value: FlagValue, base: () => string): unknown {
   const { kind, flag = '' } = RUN_OPTIONS[name];
   const [long = ''] = flag.split(' ');
-  if (typeof given === 'boolean') return given;
-  if (typeof given !== 'string') return isNone(long, given) ? null : readList(kind, long, given, base);
-  if (kind === 'folder') return parseWorkspace(given, base());
-  if (given === NONE) return null;
+  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'string') return isNone(long, value) ? null : readList(kind, long, value, base);
+  if (kind === 'folder') return parseWorkspace(value, base());
+  if (value === NONE) return null;
   switch (kind) {
     case 'number':
-      return parseNumber(long, given);
+      return parseNumber(long, value);
     case 'time':
-      return parseTime(long, given);
+      return parseTime(long, value);
     case 'names':
       // An empty list names no tool.
-      return given.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
+      return value.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
     case 'schema':
-      return readSchema(resolve(base(), given));
+      return readSchema(resolve(base(), value));
     default:
-      return given;
+      return value;
   }
 }
 
 /** Reads the values of a repeatable flag, which replace the earlier ones together. */
-function readList(kind: OptionKind, flag: string, given: readonly string[], base: () => string): unknown {
-  if (kind === 'pairs') return pairsOf(flag, given);
-  if (kind === 'list') return given;
+function readList(kind: OptionKind, flag: string, values: readonly string[], base: () => string): unknown {
+  if (kind === 'pairs') return pairsOf(flag, values);
+  if (kind === 'list') return values;
   // As with --cwd, an unset variable must not open the current folder.
-  if (given.includes('')) throw new UsageError(`${flag} is empty: name a directory`);
-  return given.map((path) => resolve(base(), path));
+  if (values.includes('')) throw new UsageError(`${flag} is empty: name a directory`);
+  return values.map((path) => resolve(base(), path));
 }
 
 /**
@@ -140,8 +140,8 @@ function rulesOf({ allow, deny, ask }: RunFlags): readonly (readonly [OptionName
     rules ? [[list, rules] as const] : [],
   );
   if (lists.length === 0) return [];
-  const given = lists.filter(([list, rules]) => !isNone(`--${list}`, rules));
-  return [['permissions', given.length === 0 ? null : Object.fromEntries(given)]];
+  const remaining = lists.filter(([list, rules]) => !isNone(`--${list}`, rules));
+  return [['permissions', remaining.length === 0 ? null : Object.fromEntries(remaining)]];
 }
 
 /** Returns the absolute path of a readable directory. Throws UsageError. */

@@ -107,10 +107,10 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer 
 }
 
 function sayScriptedOnce(cli: Cli): (event: Followed) => void {
-  let said = false;
+  let isAnnounced = false;
   return (event) => {
-    if (said || event.type !== 'run_start' || !event.scripted) return;
-    said = true;
+    if (isAnnounced || event.type !== 'run_start' || !event.scripted) return;
+    isAnnounced = true;
     cli.say(SCRIPTED_NOTICE);
   };
 }

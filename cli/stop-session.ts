@@ -98,12 +98,12 @@ export async function withEndingWorker<T>(
 ): Promise<T> {
   const staff = await arrangeStop(cli, opened, { wait: false, does: 'does that' }, session);
   try {
-    const ended = new Promise<never>((_resolve, reject) => {
+    const failure = new Promise<never>((_resolve, reject) => {
       const fail = (): void => reject(staff.failed.reason as Error);
       if (staff.failed.aborted) fail();
       else staff.failed.addEventListener('abort', fail, { once: true });
     });
-    return await actWithWorker({ ready: staff.ready, ended }, () => act({ ownWorker: staff.isOwn }));
+    return await actWithWorker({ ready: staff.ready, ended: failure }, () => act({ ownWorker: staff.isOwn }));
   } finally {
     await staff.end();
   }
@@ -132,9 +132,9 @@ async function arrangeStop(
   if (opened.embedded === null) {
     const { watchPollers } = await import('../client/sessions/watch-pollers.ts');
     const onNobody = ({ kind, message }: ClientProblem): void => {
-      const told = `${message}; the server keeps the request`;
-      if (wait) cli.say(told);
-      else fail(new ClientProblem(kind, told));
+      const text = `${message}; the server keeps the request`;
+      if (wait) cli.say(text);
+      else fail(new ClientProblem(kind, text));
     };
     const { stop } = watchPollers({
       temporal: opened.temporal.client,
@@ -147,16 +147,16 @@ async function arrangeStop(
   }
   const { workersOf } = await import('../worker/embedded/members.ts');
   const others = (): number => workersOf(opened.folder, workers.taskQueue).length;
-  const kept = keepWorker({ others, start: () => startStopper(cli, opened, stops, does) });
-  kept.ended.catch(fail);
-  return { ready: kept.ready, isOwn: kept.isOwn, end: kept.stop, failed: failure.signal };
+  const worker = keepWorker({ others, start: () => startStopper(cli, opened, stops, does) });
+  worker.ended.catch(fail);
+  return { ready: worker.ready, isOwn: worker.isOwn, end: worker.stop, failed: failure.signal };
 }
 
 async function startStopper(cli: Cli, opened: OpenedServer, stops: StopOrder, does: string): Promise<RunningWorker> {
   const chosen = await workerConfig(cli);
-  const mine = await workersOfNew(cli, chosen, stops.session);
+  const newWorkers = await workersOfNew(cli, chosen, stops.session);
   // It begins nothing, so a worker without the session's configuration may do it as well.
-  const { workers, config } = await placeConfig(cli, opened, chosen, { session: stops.session, mine });
+  const { workers, config } = await placeConfig(cli, opened, chosen, { session: stops.session, mine: newWorkers });
   cli.say(`no worker runs: this process ${does} itself`);
   const { startOwnWorker } = await import('../client/runtime/own-worker.ts');
   // Do not wait for work that is cut off when the session stops.

@@ -24,8 +24,8 @@ export async function withServer(cli: Cli, work: (opened: OpenedServer) => Promi
   });
   const opened = await openUnlessTold(signals, opening);
   if (opened === null) return signals.status();
-  const told = waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
-  const stopped = told.then(() => signals.status());
+  const interruption = waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
+  const stopped = interruption.then(() => signals.status());
   const working = work(opened);
   // After a signal its failure no longer matters.
   working.catch(() => undefined);
@@ -46,15 +46,15 @@ export async function withSession(
   id: string,
   work: (opened: OpenedServer, session: SessionId) => Promise<number>,
 ): Promise<number> {
-  const given = sessionArgument(id);
-  return withServer(cli, async (opened) => work(opened, await sessionMeant(opened, given)));
+  const argument = sessionArgument(id);
+  return withServer(cli, async (opened) => work(opened, await sessionMeant(opened, argument)));
 }
 
 /** Says progress only after a while, to a person who waits, and details only with --verbose. */
 function ifItTakesLong(cli: Cli): (line: string, isDetail?: true) => void {
   if (cli.verbose) return cli.say;
-  const begun = Date.now();
-  return (line, isDetail) => void (Date.now() - begun > LONG_MS && !isDetail && cli.say(line));
+  const beganAt = Date.now();
+  return (line, isDetail) => void (Date.now() - beganAt > LONG_MS && !isDetail && cli.say(line));
 }
 
 /** Says at a terminal how to follow a sent message; a program gets its id. */
@@ -95,11 +95,11 @@ export async function sayIfNobodyWorks(
  * activity repeats its words.
  */
 export function logToPerson(cli: Cli): Log {
-  const said = new Set<string>();
+  const printed = new Set<string>();
   return (_, message, { attempt, ...fields } = {}) => {
     const line = formatLog(message, fields);
-    if (said.has(line) && !cli.verbose) return;
-    said.add(line);
+    if (printed.has(line) && !cli.verbose) return;
+    printed.add(line);
     cli.say(attempt === undefined || !cli.verbose ? line : formatLog(message, { ...fields, attempt }));
   };
 }

@@ -57,11 +57,11 @@ export type StayingWorker = {
  * signal.
  */
 export async function withStayingWorker(
-  given: Cli,
+  original: Cli,
   { config: file, ...rest }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
-  const cli = await withUnconfined(await withDump(given, rest.flags), rest.flags);
+  const cli = await withUnconfined(await withDump(original, rest.flags), rest.flags);
   const chosen = await workerConfig(cli, file);
   // A service that happens to have a terminal is not asked.
   if (rest.role === 'dev') await askUnconfined(cli, chosen.config);

@@ -20,9 +20,9 @@ export async function answerFromLine({ sessions }: Person, question: WaitingAppr
  * Returns the option that a number means, unless options are numbers themselves, or the text.
  * Throws UsageError for an answer that is not offered.
  */
-export function chooseAnswer(input: unknown, given: string): string {
+export function chooseAnswer(input: unknown, answer: string): string {
   const { options } = parseQuestion(input);
-  const text = given.trim();
+  const text = answer.trim();
   if (options.length === 0 || options.includes(text)) return text;
   const numbered = areNumbered(options);
   const option = numbered && /^\d+$/.test(text) ? options[Number(text) - 1] : undefined;

@@ -30,7 +30,7 @@ type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & {
 };
 
 type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
-type OpenQuestion = { readonly approval: WaitingApproval; readonly gone: AbortController };
+type OpenQuestion = { readonly approval: WaitingApproval; readonly withdrawal: AbortController };
 
 const DENIED = 'the user denied it';
 
@@ -44,20 +44,20 @@ export function askApprovals(cli: Terminal, sessions: Sessions, always = createA
   return {
     hear: (event) => {
       if (event.type === 'approval_settled') return close(open, event.call);
-      const asked: OpenQuestion = { approval: event, gone: new AbortController() };
-      open.set(event.call, asked);
+      const entry: OpenQuestion = { approval: event, withdrawal: new AbortController() };
+      open.set(event.call, entry);
       // Where one key decides, a command line is of no use.
       if (!cli.input?.pick && always.ruleThatCovers(event) === null) cli.say(approvalHint(event, cli.self));
-      asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
+      asking = asking.then(() => untilDecided({ cli, sessions, always }, entry));
     },
     ask: (approval) => {
-      const asked: OpenQuestion = { approval, gone: new AbortController() };
-      open.set(approval.call, asked);
-      asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
+      const entry: OpenQuestion = { approval, withdrawal: new AbortController() };
+      open.set(approval.call, entry);
+      asking = asking.then(() => untilDecided({ cli, sessions, always }, entry));
       return asking;
     },
     stop: async () => {
-      for (const { gone } of open.values()) gone.abort();
+      for (const { withdrawal } of open.values()) withdrawal.abort();
       open.clear();
       await asking;
     },
@@ -65,26 +65,26 @@ export function askApprovals(cli: Terminal, sessions: Sessions, always = createA
 }
 
 function close(open: Map<string, OpenQuestion>, call: string): void {
-  open.get(call)?.gone.abort();
+  open.get(call)?.withdrawal.abort();
   open.delete(call);
 }
 
 type Person = { readonly cli: Terminal; readonly sessions: Sessions; readonly always: AlwaysRules };
 
-async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> {
+async function untilDecided(person: Person, entry: OpenQuestion): Promise<void> {
   const { cli } = person;
-  const { approval, gone } = asked;
-  while (cli.input && !gone.signal.aborted) {
+  const { approval, withdrawal } = entry;
+  while (cli.input && !withdrawal.signal.aborted) {
     const rule = person.always.ruleThatCovers(approval);
-    const line = rule === null ? await askForLine(cli, approval, gone.signal) : 'y';
+    const line = rule === null ? await askForLine(cli, approval, withdrawal.signal) : 'y';
     if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
     // A menu was left by the way back.
     if (line === '' && cli.input.pick) continue;
     if (line === LATER) return cli.say(approvalHint(approval, cli.self));
-    if (line === null) return gone.signal.aborted ? undefined : cli.say(stillWaitsText(approval, cli.self));
+    if (line === null) return withdrawal.signal.aborted ? undefined : cli.say(stillWaitsText(approval, cli.self));
     try {
       if (approval.question) return await answerFromLine(person, approval, line);
-      if (await carryOutLine(person, approval, line.trim(), gone.signal)) return;
+      if (await carryOutLine(person, approval, line.trim(), withdrawal.signal)) return;
     } catch (error) {
       if (!(error instanceof ClientProblem || error instanceof UsageError)) {
         cli.say(`the decision could not be sent: ${reasonOf(error)}`);
@@ -97,22 +97,22 @@ async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> 
   }
 }
 
-function askForLine(cli: Terminal, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+function askForLine(cli: Terminal, approval: WaitingApproval, signal: AbortSignal): Promise<string | null> {
   const { ask, pick } = cli.input ?? {};
-  if (ask && pick) return pickDecision({ ask, pick }, { approval, gone });
-  return askByLine(ask, approval, gone);
+  if (ask && pick) return pickDecision({ ask, pick }, { approval, signal });
+  return askByLine(ask, approval, signal);
 }
 
 /** Asks where only whole lines can be typed; an empty one leaves a question for later. */
 async function askByLine(
   ask: Input['ask'] | undefined,
   { tool, question }: WaitingApproval,
-  gone: AbortSignal,
+  signal: AbortSignal,
 ): Promise<string | null> {
   const prompt = question
     ? 'your answer (Enter: later): '
     : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: `;
-  const line = (await ask?.(prompt, gone)) ?? null;
+  const line = (await ask?.(prompt, signal)) ?? null;
   const leaves = question ? [''] : ['l', 'later'];
   return line !== null && leaves.includes(line.trim().toLowerCase()) ? LATER : line;
 }
@@ -129,7 +129,7 @@ async function carryOutLine(
   { cli, sessions, always }: Person,
   approval: WaitingApproval,
   line: string,
-  gone: AbortSignal,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const { session, call, input } = approval;
   const [word = ''] = line.split(/\s/, 1);
@@ -141,7 +141,7 @@ async function carryOutLine(
       return true;
     case 'a':
     case 'always': {
-      const rule = await chooseRule(cli, approval, rest, gone);
+      const rule = await chooseRule(cli, approval, rest, signal);
       if (rule === null) return false;
       if (always.misses(rule, approval)) {
         cli.say(
@@ -163,7 +163,7 @@ async function carryOutLine(
       return denyCall(sessions, approval, { word, reason: rest === '' ? DENIED : rest });
     case 'e':
     case 'edit': {
-      const edited = await editInput(cli, input, rest, gone);
+      const edited = await editInput(cli, input, rest, signal);
       if (edited === null) return false;
       await sessions.approve(session, call, { input: edited });
       return true;
@@ -192,15 +192,15 @@ async function denyCall(
 async function chooseRule(
   cli: Terminal,
   approval: WaitingApproval,
-  given: string,
-  gone: AbortSignal,
+  text: string,
+  signal: AbortSignal,
 ): Promise<string | null> {
   const proposed = ruleFor(approval);
   const question =
     proposed === null
       ? 'which rule? such as bash(npm test:*), or Enter to be asked again: '
       : `allow ${oneLine(proposed, 400)}? Enter, or another rule, or n: `;
-  const typed = given !== '' ? given : ((await cli.input?.ask(question, gone, 'n')) ?? 'n');
+  const typed = text !== '' ? text : ((await cli.input?.ask(question, signal, 'n')) ?? 'n');
   const isYes = ['', 'y', 'yes'].includes(typed.trim().toLowerCase());
   const rule = isYes ? proposed : typed.trim();
   if (rule === null || ['n', 'no'].includes(rule.toLowerCase())) return null;
@@ -210,16 +210,16 @@ async function chooseRule(
 }
 
 /** Returns null when nothing was given. Throws UsageError for a text that is not a JSON object. */
-async function editInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
-  if (given !== '') return parseCallInput(given);
+async function editInput(cli: Terminal, input: unknown, text: string, signal: AbortSignal) {
+  if (text !== '') return parseCallInput(text);
   if (cli.input && (cli.env['VISUAL'] || cli.env['EDITOR'])) {
     const before = JSON.stringify(input, null, 2) ?? '';
     const after = await cli.input.edit(before);
-    if (gone.aborted || after === null) return null;
+    if (signal.aborted || after === null) return null;
     if (after.trim() === before.trim()) return (cli.say('input unchanged: answer y to run it'), null);
     return parseCallInput(after);
   }
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
-  const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', gone, '');
+  const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', signal, '');
   return line === null || line === undefined || line.trim() === '' ? null : parseCallInput(line);
 }

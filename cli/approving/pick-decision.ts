@@ -16,7 +16,7 @@ const BACK = '\u001b';
 /** Decides nothing: the call waits on. */
 export const LATER = '\u001blater';
 
-type Picking = { readonly approval: WaitingApproval; readonly gone: AbortSignal };
+type Picking = { readonly approval: WaitingApproval; readonly signal: AbortSignal };
 
 /**
  * Returns null when the question is gone or typing has ended, LATER when it is left, and an empty
@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<string, string>> = {
   bash: 'this command',
 };
 
-async function pickForCall(input: Asking, { approval, gone }: Picking): Promise<string | null> {
+async function pickForCall(input: Asking, { approval, signal }: Picking): Promise<string | null> {
   const { tool, reason } = approval;
   const [narrow] = rulesToPick(approval);
   const always = narrow === undefined ? 'yes, and choose a rule for others' : 'yes, and not again for …';
@@ -53,16 +53,16 @@ async function pickForCall(input: Asking, { approval, gone }: Picking): Promise<
       ],
       escape: LATER,
     },
-    gone,
+    signal,
   );
-  if (answer === 'a') return pickRule(input, approval, gone);
+  if (answer === 'a') return pickRule(input, approval, signal);
   if (answer !== 'why') return answer;
-  const why = await input.ask('why not (Enter: no reason, Esc: back): ', gone, BACK);
+  const why = await input.ask('why not (Enter: no reason, Esc: back): ', signal, BACK);
   if (why === BACK) return '';
   return why === null ? null : `n ${why}`;
 }
 
-async function pickRule(input: Asking, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+async function pickRule(input: Asking, approval: WaitingApproval, signal: AbortSignal): Promise<string | null> {
   const rules = rulesToPick(approval);
   const [first] = rules;
   if (first === undefined) return 'a';
@@ -77,11 +77,11 @@ async function pickRule(input: Asking, approval: WaitingApproval, gone: AbortSig
       options: [...options, { answer: ANOTHER, words: 'another rule …' }, { answer: '', words: 'back  (Esc)' }],
       escape: '',
     },
-    gone,
+    signal,
   );
   if (answer === null || answer === '') return answer;
   if (answer !== ANOTHER) return `a ${answer}`;
-  const typed = await input.ask(`which rule, such as ${oneLine(first, 100)} (Enter or Esc: back): `, gone, '');
+  const typed = await input.ask(`which rule, such as ${oneLine(first, 100)} (Enter or Esc: back): `, signal, '');
   return typed === null || typed.trim() === '' ? typed : `a ${typed}`;
 }
 
@@ -101,9 +101,9 @@ export function isPicked({ input }: Pick<WaitingApproval, 'input'>): boolean {
   return options.length > 0 && options.length <= MOST_OPTIONS && areNumbered(options);
 }
 
-async function pickAnswer(input: Asking, { approval: question, gone }: Picking): Promise<string | null> {
-  if (!isPicked(question)) return input.ask('your answer (Esc: later): ', gone, LATER);
+async function pickAnswer(input: Asking, { approval: question, signal }: Picking): Promise<string | null> {
+  if (!isPicked(question)) return input.ask('your answer (Esc: later): ', signal, LATER);
   const options = parseQuestion(question.input).options.map((option) => ({ answer: option, words: option }));
   const heading = 'Which one?';
-  return input.pick({ heading, options: [...options, leaving], escape: LATER }, gone);
+  return input.pick({ heading, options: [...options, leaving], escape: LATER }, signal);
 }

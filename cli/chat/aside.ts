@@ -14,9 +14,9 @@ type Asking = {
 /** Throws ClientProblem. */
 export async function sayAside({ sessions, session, say }: Asking, question: string): Promise<void> {
   say('asked on the side: the run continues');
-  const aside = await sessions.askAside(session, question);
-  say(aside.answer);
-  say(asideCost(aside));
+  const reply = await sessions.askAside(session, question);
+  say(reply.answer);
+  say(asideCost(reply));
 }
 
 /** Takes questions that begin with `/btw` out of the typed messages. */
@@ -28,9 +28,9 @@ export function createAsides(asking: Asking, send: (text: string, now: boolean) 
       if (!found) return send(text, now);
       const question = found[1]?.trim();
       if (question === undefined) return asking.say('add a question after /btw');
-      const asked = sayAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
-      open.add(asked);
-      void asked.then(() => open.delete(asked));
+      const pending = sayAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
+      open.add(pending);
+      void pending.then(() => open.delete(pending));
     },
     /** Resolves when each question has been answered or has failed. */
     answered: async (): Promise<void> => void (await Promise.all(open)),

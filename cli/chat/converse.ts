@@ -199,12 +199,12 @@ async function isBusy(
   state: State,
 ): Promise<boolean> {
   try {
-    const seen = await workplace.sessions.describe(session);
-    if (seen.status !== 'open') throw new ClientProblem('closed', `session ${session} is closed`);
-    const busy = !isAtRest(seen) || (seen.last?.run ?? 0) > state.run;
-    state.facts = seen.facts ?? state.facts;
+    const description = await workplace.sessions.describe(session);
+    if (description.status !== 'open') throw new ClientProblem('closed', `session ${session} is closed`);
+    const busy = !isAtRest(description) || (description.last?.run ?? 0) > state.run;
+    state.facts = description.facts ?? state.facts;
     screen.redraw();
-    screen.suggest(busy ? null : (seen.suggestion?.text ?? null));
+    screen.suggest(busy ? null : (description.suggestion?.text ?? null));
     return busy;
   } catch (error) {
     if (error instanceof ClientProblem && error.kind === 'unanswered') return false;
@@ -268,15 +268,15 @@ function footerFacts(talk: ChatConversation, { state, branch, now, last }: Foote
   const run = now ?? last;
   const cents = facts ? facts.cents : 0;
   // The numbers of a session under way are those of its last rest: the run's own are newer.
-  const spent = now?.spend;
-  const isPriced = cents !== null && spent?.usd !== null;
+  const spend = now?.spend;
+  const isPriced = cents !== null && spend?.usd !== null;
   return {
     model: run?.model ?? facts?.model ?? null,
     folder: basename(talk.cwd),
     branch,
     turns: facts?.turns ?? now?.iteration ?? null,
-    tokens: (facts?.tokens ?? 0) + (spent ? totalTokens(spent.usage) : 0),
-    usd: isPriced ? (cents ?? 0) / 100 + (spent?.usd ?? 0) : null,
+    tokens: (facts?.tokens ?? 0) + (spend ? totalTokens(spend.usage) : 0),
+    usd: isPriced ? (cents ?? 0) / 100 + (spend?.usd ?? 0) : null,
     context: run && run.window !== null && run.context !== null ? run.context / run.window : null,
     mode: talk.mode.current(),
     isModeNext: state.running && talk.mode.current() !== state.modeOfRun,
@@ -366,9 +366,9 @@ function contextWords(status: RunStatus | null): string | null {
 async function farewellText({ self }: Cli, { workplace, session }: ChatConversation): Promise<string> {
   const back = `\`${self} -c\` comes back to session ${session}`;
   try {
-    const seen = await workplace.sessions.describe(session);
-    if (seen.status !== 'open') return `session ${session} is closed`;
-    return isUnderWay(seen) || seen.unseen ? `the run continues while a worker runs: ${back}` : back;
+    const description = await workplace.sessions.describe(session);
+    if (description.status !== 'open') return `session ${session} is closed`;
+    return isUnderWay(description) || description.unseen ? `the run continues while a worker runs: ${back}` : back;
   } catch (error) {
     if (error instanceof ClientProblem) return back;
     throw error;

@@ -39,14 +39,15 @@ const LOOKED_AT = 2_000;
 
 /** Throws UsageError when there is no session, or none is chosen. */
 export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
-  const given = wanted.kind === 'id' ? sessionArgument(wanted.id) : null;
+  const argument = wanted.kind === 'id' ? sessionArgument(wanted.id) : null;
   const opens = wanted.kind !== 'id' || wanted.opens === true;
-  if (given !== null && isWholeId(given) && !opens)
-    return { session: given, opened: null, close: () => Promise.resolve() };
+  if (argument !== null && isWholeId(argument) && !opens)
+    return { session: argument, opened: null, close: () => Promise.resolve() };
   const say = sayProgress(cli);
   const opened = await openWholeServer({ env: cli.env, role: 'command', worker: false, say, ...personAt(cli) });
   try {
-    const session = given !== null ? await sessionMeant(opened, given) : await sessionOfFolder(cli, opened, wanted);
+    const session =
+      argument !== null ? await sessionMeant(opened, argument) : await sessionOfFolder(cli, opened, wanted);
     return { session, opened, close: () => opened.close() };
   } catch (error) {
     await opened.close();

@@ -36,8 +36,8 @@ export function footerText(facts: FooterFacts, columns: number): string {
   ];
   const there = parts.flatMap(([rank, text]) => (text === null ? [] : [{ rank, text }]));
   for (let most = 8; most >= 0; most -= 1) {
-    const kept = there.filter(({ rank }) => rank <= most);
-    const text = ` ${kept.map(({ text: shown }) => shown).join(' · ')}`.replace(' · (⇧Tab)', ' (⇧Tab)');
+    const visible = there.filter(({ rank }) => rank <= most);
+    const text = ` ${visible.map((part) => part.text).join(' · ')}`.replace(' · (⇧Tab)', ' (⇧Tab)');
     if (displayWidth(text) < columns) return text;
   }
   return '';

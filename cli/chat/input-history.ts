@@ -21,14 +21,14 @@ export type InputHistory = {
  */
 export function inputHistory(env: Env, say: (line: string) => void): InputHistory {
   const file = join(openDataFolder(env).root, 'typed.jsonl');
-  let told = false;
+  let isReported = false;
   const attempt = <T>(act: () => T, otherwise: T): T => {
     try {
       return act();
     } catch (error) {
       if (codeOf(error) === undefined) throw error;
-      if (!told && codeOf(error) !== 'ENOENT') say(`history is not saved: ${file}: ${codeOf(error)}`);
-      told ||= codeOf(error) !== 'ENOENT';
+      if (!isReported && codeOf(error) !== 'ENOENT') say(`history is not saved: ${file}: ${codeOf(error)}`);
+      isReported ||= codeOf(error) !== 'ENOENT';
       return otherwise;
     }
   };

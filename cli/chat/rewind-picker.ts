@@ -93,12 +93,12 @@ function previewRows(paint: Paint, plan: RewindResult): readonly string[] {
   const { rewind, files, turns } = plan;
   const goesTo = rewind.to === null ? 'to its beginning, ' : '';
   const changed = files === null || files.length === 0 ? [] : statText(paint, files).trimEnd().split('\n');
-  const shown = changed.length > MOST_LINES ? [...changed.slice(0, MOST_LINES - 1), ...changed.slice(-1)] : changed;
+  const visible = changed.length > MOST_LINES ? [...changed.slice(0, MOST_LINES - 1), ...changed.slice(-1)] : changed;
   return [
     ...(rewind.to === undefined ? [] : [paint.dim(`conversation: ${goesTo}${formatCount(turns, 'turn')} left behind`)]),
     ...(files === null ? [paint.dim('files: as on the machine that has them')] : []),
     ...(files?.length === 0 ? [paint.dim('files: as they are')] : []),
-    ...shown.map((row) => paint.dim('files: ') + row),
+    ...visible.map((row) => paint.dim('files: ') + row),
     ...warningRows(plan).map((row) => paint.yellow(row)),
   ];
 }

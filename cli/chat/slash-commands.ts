@@ -50,12 +50,12 @@ const commands: Readonly<Record<string, Slash>> = {
     takes: '',
     does: 'tells the session’s id, phase, turns and cost',
     act: async ({ sessions, session, say }) => {
-      const seen = await sessions.describe(session);
-      const { facts } = seen;
+      const description = await sessions.describe(session);
+      const { facts } = description;
       const cost = facts
         ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)]
         : [];
-      say([`session ${session}`, phaseText(seen), formatCount(seen.runs, 'run'), ...cost].join(' · '));
+      say([`session ${session}`, phaseText(description), formatCount(description.runs, 'run'), ...cost].join(' · '));
     },
   },
   btw: {

@@ -12,10 +12,10 @@ export type WorkspaceFiles = () => Promise<readonly string[]>;
 
 /** A listing is kept for a few seconds, since every key asks for one. */
 export function listWorkspaceFiles(cwd: string, now: () => number = Date.now): WorkspaceFiles {
-  let kept: { readonly at: number; readonly files: Promise<readonly string[]> } | null = null;
+  let listing: { readonly at: number; readonly files: Promise<readonly string[]> } | null = null;
   return () => {
-    if (kept === null || now() - kept.at > FRESH_MS) kept = { at: now(), files: listOnce(cwd) };
-    return kept.files;
+    if (listing === null || now() - listing.at > FRESH_MS) listing = { at: now(), files: listOnce(cwd) };
+    return listing.files;
   };
 }
 

@@ -11,7 +11,7 @@ export function answerCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'the session')
     .argument('<call>', 'the question, as `perdure approvals` names it')
     .argument('<answer>', 'the answer; where options are offered, one of them or its number')
-    .action(async (id: string, call: string, given: string) => {
+    .action(async (id: string, call: string, answer: string) => {
       cli.exit(
         await decideSession(cli, {
           id,
@@ -19,7 +19,7 @@ export function answerCommand(program: Command, cli: Cli): void {
           done: 'answered',
           act: async (sessions, session) => {
             const waiting = (await sessions.approvals(session)).find((one) => one.call === call && one.question);
-            const text = waiting ? chooseAnswer(waiting.input, given) : given;
+            const text = waiting ? chooseAnswer(waiting.input, answer) : answer;
             return sessions.answer(session, call, text);
           },
         }),

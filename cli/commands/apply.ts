@@ -31,12 +31,12 @@ export function applyCommand(program: Command, cli: Cli): void {
     });
 }
 
-async function apply(cli: Cli, id: string, paths: readonly string[], { toDir, ...asked }: Flags): Promise<number> {
+async function apply(cli: Cli, id: string, paths: readonly string[], { toDir, ...options }: Flags): Promise<number> {
   const { applySession } = await import('../../client/sessions/files/apply-session.ts');
   const folder = resolve(cli.cwd(), toDir ?? '.');
   return withSession(cli, id, async (opened, session) => {
-    const applied = await applySession(opened, session, { ...asked, paths, folder, env: cli.env });
-    cli.print(describeApplied(applied, asked.dryRun));
+    const applied = await applySession(opened, session, { ...options, paths, folder, env: cli.env });
+    cli.print(describeApplied(applied, options.dryRun));
     return applied.conflicts.length > 0 ? STATUS.failed : STATUS.ok;
   });
 }

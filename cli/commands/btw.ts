@@ -19,9 +19,9 @@ export function btwCommand(program: Command, cli: Cli): void {
       const status = await steerSession(
         cli,
         { id, operation: operations.askAside, request: { question: words.join(' ') } },
-        (session, aside) => {
-          cli.print(json ? `${jsonLine({ session, ...aside })}\n` : `${showUnseen(aside.answer)}\n`);
-          if (!json) cli.say(asideCost(aside));
+        (session, reply) => {
+          cli.print(json ? `${jsonLine({ session, ...reply })}\n` : `${showUnseen(reply.answer)}\n`);
+          if (!json) cli.say(asideCost(reply));
         },
       );
       cli.exit(status);

@@ -88,16 +88,16 @@ async function holdOne(cli: Cli, first: string | undefined, flags: Flags): Promi
   try {
     const place = { anywhere: false, beforeWork, chosen, session: found?.session, signals };
     let isAnew = false;
-    const status = await withinWorkplace(cli, place, async (workplace, told) => {
+    const status = await withinWorkplace(cli, place, async (workplace, stops) => {
       await found?.close();
       const talk = await openConversation(
         cli,
         { options, ifNew, cwd, first, media },
         { workplace, found: found?.session },
       );
-      const end = await holdConversation(cli, { ...talk, terminate: told.terminate }, (press) => (keys.press = press));
-      isAnew = end.isAnew && !told.terminate.aborted;
-      return told.terminate.aborted ? told.status() : end.status;
+      const end = await holdConversation(cli, { ...talk, terminate: stops.terminate }, (press) => (keys.press = press));
+      isAnew = end.isAnew && !stops.terminate.aborted;
+      return stops.terminate.aborted ? stops.status() : end.status;
     });
     return { status, isAnew };
   } finally {
@@ -129,16 +129,16 @@ async function openConversation(
 ): Promise<Omit<ChatConversation, 'terminate'>> {
   const { sessions } = workplace;
   const session = workplace.session as SessionId;
-  const seen = found === undefined ? null : await sessions.describe(found);
-  const readConfig = async (): Promise<RunConfig | null> => (begun ? readLastConfig(workplace, session) : null);
-  let begun = seen !== null;
-  let given: Partial<ReturnType<typeof runOptions>> = options;
-  const before = seen === null ? null : await readConfig();
+  const description = found === undefined ? null : await sessions.describe(found);
+  const readConfig = async (): Promise<RunConfig | null> => (isBegun ? readLastConfig(workplace, session) : null);
+  let isBegun = description !== null;
+  let pending: Partial<ReturnType<typeof runOptions>> = options;
+  const before = description === null ? null : await readConfig();
   let lastMode = before?.mode ?? 'default';
   const mode: ChosenMode = {
-    current: () => given.permissionMode ?? lastMode,
+    current: () => pending.permissionMode ?? lastMode,
     set: (next) => {
-      given = { ...given, permissionMode: next };
+      pending = { ...pending, permissionMode: next };
     },
   };
   let seenWith = media;
@@ -146,26 +146,26 @@ async function openConversation(
     const prompt = typeof text === 'string' ? withMedia(text, seenWith) : text;
     const { messageId, now } = sent;
     const withId = present({ messageId });
-    if (begun) {
-      const changed = Object.keys(given).length > 0 ? { options: given } : {};
+    if (isBegun) {
+      const changed = Object.keys(pending).length > 0 ? { options: pending } : {};
       lastMode = mode.current();
       const done = await sessions.send(id, prompt, { ...withId, ...present({ now }), ...changed });
-      [given, seenWith] = [{}, []];
+      [pending, seenWith] = [{}, []];
       return done;
     }
     const { workers } = workplace;
     lastMode = mode.current();
-    const done = await sessions.start(prompt, { ...given, cwd, newId: session, workers, ifNew, ...withId });
-    [begun, given, seenWith] = [true, {}, []];
+    const done = await sessions.start(prompt, { ...pending, cwd, newId: session, workers, ifNew, ...withId });
+    [isBegun, pending, seenWith] = [true, {}, []];
     return done;
   };
-  const run = seen?.last?.run ?? 0;
+  const run = description?.last?.run ?? 0;
   const history = inputHistory(cli.env, cli.say);
-  const greeting = (): Promise<void> => greetPerson(cli, workplace, { seen, cwd });
+  const greeting = (): Promise<void> => greetPerson(cli, workplace, { description, cwd });
   const refuses = createRefusal(cli, workplace);
   const openPage = (): Promise<void> => openPageAt(cli, session);
   const own = { mode, readConfig, openPage };
-  return { workplace, session, run, isBegun: begun, send, refuses, cwd, ...own, history, greet: greeting, first };
+  return { workplace, session, run, isBegun, send, refuses, cwd, ...own, history, greet: greeting, first };
 }
 
 /** Reads the configuration of the last run that opened; null when it cannot be read. */
@@ -197,13 +197,13 @@ function createRefusal({ env }: Cli, { workers }: Workplace): ChatConversation['
 const lacksKey = ({ env }: Cli, taskQueue: string): boolean =>
   isKeyless(env) && (stayingWorkers(env, taskQueue) ?? 0) === 0;
 
-type Greeted = { readonly seen: SessionDescription | null; readonly cwd: string };
+type Greeted = { readonly description: SessionDescription | null; readonly cwd: string };
 
-async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Promise<void> {
+async function greetPerson(cli: Cli, workplace: Workplace, { description, cwd }: Greeted): Promise<void> {
   const keys = 'Enter sends, Esc interrupts, Ctrl-D leaves; /help lists commands and keys.';
-  if (seen) {
-    showLately(cli, await readSession(workplace, seen.session));
-    cli.say(`Session ${seen.session}`);
+  if (description) {
+    showLately(cli, await readSession(workplace, description.session));
+    cli.say(`Session ${description.session}`);
     return cli.say(keys);
   }
   cli.say(`New session ${workplace.session} in ${cwd}`);

@@ -60,7 +60,7 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
 export type GcFindings = Omit<CleanResult, 'known'> & { readonly snapshots: CleanedSnapshots };
 
 export function gcReport(
-  { sessions, aside, values, records, freed, putBack, worktrees, snapshots }: GcFindings,
+  { sessions, aside: unnamed, values, records, freed, putBack, worktrees, snapshots }: GcFindings,
   dryRun: boolean,
 ): string {
   const would = dryRun ? 'would be ' : '';
@@ -68,7 +68,7 @@ export function gcReport(
     `${formatCount(values.objects, 'value')} that had been set aside ${would}removed, ${formatSize(values.bytes)}`,
     `${formatCount(records.objects, 'record')} of ${formatCount(records.sessions, 'session')} that are gone ${would}removed, ${formatSize(records.bytes)}`,
     `${formatSize(freed)} ${would}freed`,
-    `${formatCount(aside.objects, 'value')} that no session names ${would}set aside, ${formatSize(aside.bytes)}`,
+    `${formatCount(unnamed.objects, 'value')} that no session names ${would}set aside, ${formatSize(unnamed.bytes)}`,
     ...(putBack > 0 ? [`${formatCount(putBack, 'value')} that a session names again ${would}put back`] : []),
     ...snapshotLines(snapshots, would),
     `what ${formatCount(sessions, 'session')} reach stays`,
@@ -79,11 +79,11 @@ export function gcReport(
 
 function snapshotLines({ sessions, others, freed, size, room }: CleanedSnapshots, would: string): readonly string[] {
   const { bytes, loose, packs } = size;
-  const gone = `the snapshots of files of ${formatCount(sessions, 'session')} that are gone ${would}removed`;
+  const removed = `the snapshots of files of ${formatCount(sessions, 'session')} that are gone ${would}removed`;
   const parts = `${formatCount(loose, 'loose object')}, ${formatCount(packs, 'pack')}`;
   const now = `the snapshots of files take ${formatSize(bytes)} of at most ${formatSize(room.diskBytes)}: ${parts}`;
   return [
-    ...(sessions > 0 ? [would === '' ? `${gone}, ${formatSize(freed)}` : gone] : []),
+    ...(sessions > 0 ? [would === '' ? `${removed}, ${formatSize(freed)}` : removed] : []),
     ...(others > 0
       ? [`the snapshots of files of ${formatCount(others, 'session')} of other stores stay: run gc with those stores`]
       : []),

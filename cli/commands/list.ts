@@ -41,22 +41,22 @@ export function asTyped(words: readonly string[]): string {
 async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<number> {
   const meant = stateMeant(parseFilter(filter));
   return withServer(cli, async ({ sessions }) => {
-    const { shown, more, note } = await firstOf(sessions, filter, limit);
-    if (json) for (const session of shown) cli.print(`${jsonLine(session)}\n`);
-    else if (shown.length > 0) cli.print(listText(cli.out, filter, shown, Date.now()));
+    const { found, more, note } = await firstOf(sessions, filter, limit);
+    if (json) for (const session of found) cli.print(`${jsonLine(session)}\n`);
+    else if (found.length > 0) cli.print(listText(cli.out, filter, found, Date.now()));
     if (note !== undefined) cli.say(note);
     const none =
       filter === ''
         ? `No sessions yet. Start one with \`${cli.self} run "your task"\`.`
         : `No sessions match this filter${meant === undefined ? '' : `: did you mean ${meant}?`}`;
-    if (shown.length === 0) cli.say(none);
+    if (found.length === 0) cli.say(none);
     if (more) cli.say(`more sessions exist: use --limit ${limit * 10}`);
     return STATUS.ok;
   });
 }
 
-export const listText = (paint: Paint, filter: string, shown: readonly SessionInfo[], now: number): string =>
-  sessionTable(paint, arrangeList(paint, filter, shown, now), now);
+export const listText = (paint: Paint, filter: string, found: readonly SessionInfo[], now: number): string =>
+  sessionTable(paint, arrangeList(paint, filter, found, now), now);
 
 /**
  * Agents stand below their caller, unless the filter says in which order all rows stand; on a
@@ -65,12 +65,12 @@ export const listText = (paint: Paint, filter: string, shown: readonly SessionIn
 function arrangeList(
   paint: Paint,
   filter: string,
-  shown: readonly SessionInfo[],
+  found: readonly SessionInfo[],
   now: number,
 ): readonly ListedSession[] {
-  if (/(?:^|\s)sort:/.test(filter)) return shown.map((session) => ({ session, depth: 0 }));
-  if (paint.columns() === null) return plantTrees(shown).flatMap((tree) => rowsOfTree(tree));
-  const rows = orderInGroups(shown, 'age', now);
+  if (/(?:^|\s)sort:/.test(filter)) return found.map((session) => ({ session, depth: 0 }));
+  if (paint.columns() === null) return plantTrees(found).flatMap((tree) => rowsOfTree(tree));
+  const rows = orderInGroups(found, 'age', now);
   const isMixed = rows.at(0)?.group !== rows.at(-1)?.group;
   return rows.map(({ group, ...row }, at) =>
     isMixed && group !== rows[at - 1]?.group ? { ...row, heading: groupHeading(paint, group) } : row,
@@ -78,17 +78,17 @@ function arrangeList(
 }
 
 async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
-  const shown: SessionInfo[] = [];
+  const found: SessionInfo[] = [];
   let after: string | undefined;
   let note: string | undefined;
   do {
-    const size = Math.min(limit - shown.length, 1_000);
+    const size = Math.min(limit - found.length, 1_000);
     const page = await sessions.page(present({ filter, size, after, running: true }));
-    shown.push(...page.sessions);
+    found.push(...page.sessions);
     note = page.note;
     after = page.next ?? undefined;
-  } while (after !== undefined && shown.length < limit);
-  return { shown, note, more: after !== undefined };
+  } while (after !== undefined && found.length < limit);
+  return { found, note, more: after !== undefined };
 }
 
 export function parseWholeNumber(text: string): number {

@@ -36,14 +36,14 @@ const LOOK_MS = 1_000;
 async function printSteps(cli: Cli, id: string, { json = false, follow = false }: Flags): Promise<number> {
   return withSession(cli, id, async ({ temporal, sessions }, session) => {
     // Reports an unknown session before it reports that nothing happened in it.
-    let seen = await sessions.describe(session);
+    let description = await sessions.describe(session);
     const { stepReader } = await import('../../client/sessions/history/steps.ts');
     const read = stepReader(temporal.client);
     const printed = new Set<string>();
     const oneOf = (step: Step): string => `${step.run}.${step.name}.${step.askedAt}`;
     for (;;) {
       const steps = await read(session, 0, null);
-      const { named, callsOf, hasAsked } = await readTranscript(sessions, seen, steps);
+      const { named, callsOf, hasAsked } = await readTranscript(sessions, description, steps);
       for (const step of steps) {
         if (cli.unread.aborted) return STATUS.unread;
         // While it is followed, a step is printed when it has ended.
@@ -62,7 +62,7 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
       if (!follow) break;
       await pause(LOOK_MS, cli.unread);
       if (cli.unread.aborted) return STATUS.unread;
-      seen = await sessions.describe(session);
+      description = await sessions.describe(session);
     }
     return STATUS.ok;
   });
@@ -151,10 +151,10 @@ function waitingCall({ call, tool, askedAt, question }: PendingApproval, input: 
 
 export async function readTranscript(
   sessions: Pick<PerdureClient, 'transcript'>,
-  seen: Waiting,
+  description: Waiting,
   steps: readonly Step[],
 ): Promise<ToldByTranscript> {
-  const { replies, calls } = await readCalls(sessions, seen).catch((error: unknown): ReadCalls => {
+  const { replies, calls } = await readCalls(sessions, description).catch((error: unknown): ReadCalls => {
     // A transcript that cannot be read leaves the steps their general names.
     if (!(error instanceof Error) || !['StoreError', 'ClientProblem'].includes(error.name)) throw error;
     return { replies: new Map(), calls: new Map() };
@@ -202,7 +202,7 @@ export function stepLine(paint: Paint, step: Step, named: string | null = null, 
   const { name, run, iteration, askedAt, beganAt, endedAt, attempt, worker, failure } = step;
   const took = endedAt === null ? (beganAt === null ? 'waits' : 'runs') : shortTime(endedAt - (beganAt ?? askedAt));
   const place = `run ${run}${iteration === null ? '' : ` #${iteration}`}`;
-  const waited = beganAt !== null && beganAt - askedAt >= 1_000 ? [`after ${shortTime(beganAt - askedAt)}`] : [];
+  const delay = beganAt !== null && beganAt - askedAt >= 1_000 ? [`after ${shortTime(beganAt - askedAt)}`] : [];
   const again =
     attempt > 1 ? [paint.yellow(`attempt ${attempt}${failure === null ? '' : `: ${oneLine(failure, 300)}`}`)] : [];
   const by = worker === null ? [] : [paint.dim(`by ${workerName(worker)}`)];
@@ -211,7 +211,7 @@ export function stepLine(paint: Paint, step: Step, named: string | null = null, 
     place.padEnd(10),
     oneLine(named ?? WORDS[name] ?? name, 40).padEnd(18),
     hasAsked && endedAt !== null ? 'asked' : took,
-    ...waited,
+    ...delay,
     ...again,
     ...by,
   ].join('  ');

@@ -46,18 +46,18 @@ async function printAddress(cli: Cli, others: object): Promise<number> {
   return STATUS.ok;
 }
 
-/** `told` returns the lines to print when the page is served. */
+/** `linesOf` returns the lines to print when the page is served. */
 export async function servePageUntilTold(
   cli: Cli,
   flags: MonitorFlags & PortFlags,
-  told: (served: ServedPage) => string,
+  linesOf: (served: ServedPage) => string,
 ): Promise<number> {
   // A page of a long session leaves much garbage (O13).
   keepHeapSmall(20);
   const place = await placeOfPage(cli, flags);
   const monitor = await openMonitor(cli, flags);
   try {
-    return await servePage(cli, { monitor, place, told });
+    return await servePage(cli, { monitor, place, linesOf });
   } finally {
     await monitor?.close();
   }
@@ -66,10 +66,10 @@ export async function servePageUntilTold(
 type Serving = {
   readonly monitor: Monitor | null;
   readonly place: PagePlace;
-  readonly told: (served: ServedPage) => string;
+  readonly linesOf: (served: ServedPage) => string;
 };
 
-async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<number> {
+async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const [{ openWholeServer }, { createSupervision: supervision, superviseServer }, { pagePorts }, { serverHealth }] =
     await Promise.all([
@@ -91,7 +91,7 @@ async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<n
     const sessions = { ...opened.sessions, counts: ports.counts };
     watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });
     watchPage(monitor, served);
-    cli.print(told(served));
+    cli.print(linesOf(served));
     await waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
     await served.close();
     return STATUS.ok;

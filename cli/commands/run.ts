@@ -81,10 +81,10 @@ async function runTask(cli: Cli, text: string | undefined, flags: Flags): Promis
     cli,
     { anywhere: false, beforeWork, chosen, session: options.session },
     async (workplace, signals) => {
-      const { session: begun, workers } = workplace;
+      const { session: newId, workers } = workplace;
       const { session, messageId } = await workplace.sessions.start(
         prompt,
-        options.session ? { ...options, workers, ifNew } : { ...options, cwd, newId: begun, workers, ifNew },
+        options.session ? { ...options, workers, ifNew } : { ...options, cwd, newId, workers, ifNew },
       );
       cli.say(`session ${session}`);
       const json = flags.json ?? false;

@@ -156,18 +156,18 @@ async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<n
   const chosen = await workerConfig(cli, flags.config);
   refuseMistakenRules(options, chosen.config);
   return withServer(cli, async (opened) => {
-    const mine = await workersOfNew(cli, chosen, session ?? 'schedule');
-    if (session !== undefined) await placeConfig(cli, opened, chosen, { session, mine });
-    const own = { cwd: parseWorkspace('.', cli.cwd()), ...options, workers: mine };
-    const made = await opened.sessions.schedules.create(cron, prompt, {
+    const newWorkers = await workersOfNew(cli, chosen, session ?? 'schedule');
+    if (session !== undefined) await placeConfig(cli, opened, chosen, { session, mine: newWorkers });
+    const own = { cwd: parseWorkspace('.', cli.cwd()), ...options, workers: newWorkers };
+    const schedule = await opened.sessions.schedules.create(cron, prompt, {
       ...(session === undefined ? own : { ...options, session }),
       timeZone,
       ...present({ name, overlap, catchUpMs }),
     });
-    cli.print(`${made.name}\n`);
-    cli.say(nextText(made));
-    for (const change of made.clockChanges) cli.say(clockChangeText(made, change));
-    await sayIfNobodyStays(cli, opened, made);
+    cli.print(`${schedule.name}\n`);
+    cli.say(nextText(schedule));
+    for (const change of schedule.clockChanges) cli.say(clockChangeText(schedule, change));
+    await sayIfNobodyStays(cli, opened, schedule);
     return STATUS.ok;
   });
 }
@@ -220,8 +220,8 @@ function ownTimeZone(named: string | undefined): string {
   const own: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const zone = named === undefined ? own : zoneOf(named.replace(/^:/, ''));
   if (zone !== undefined && timeZoneProblem(zone) === undefined) return zone;
-  const shown = JSON.stringify(named?.slice(0, 60));
-  const what = named === '' ? 'the variable TZ is empty' : `the variable TZ is ${shown}, which names no time zone`;
+  const excerpt = JSON.stringify(named?.slice(0, 60));
+  const what = named === '' ? 'the variable TZ is empty' : `the variable TZ is ${excerpt}, which names no time zone`;
   const why = named === undefined ? 'the time zone of this machine has no name' : what;
   throw new UsageError(`${why}: give --time-zone with a name such as Europe/Berlin or UTC`);
 }
@@ -249,9 +249,9 @@ function triggerText(name: string, { outcome, session }: Triggered): string {
 async function sayIfNobodyStays(
   cli: Cli,
   { embedded, folder, temporal }: OpenedServer,
-  made: ScheduleInfo,
+  schedule: ScheduleInfo,
 ): Promise<void> {
-  const { taskQueue, configuration } = made;
+  const { taskQueue, configuration } = schedule;
   const { workersOf } = await import('../../worker/embedded/members.ts');
   const { isQueuePolled } = await import('../../client/sessions/worker-polls.ts');
   const isThere =

@@ -36,8 +36,8 @@ async function printToken(cli: Cli, others: object): Promise<number> {
   return STATUS.ok;
 }
 
-function portOf(given: string): number {
-  const port = Number(given);
-  if (/^\d+$/.test(given) && port >= 1 && port <= 65_535) return port;
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
   throw new InvalidArgumentError('give a port, from 1 to 65535');
 }

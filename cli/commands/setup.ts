@@ -46,12 +46,14 @@ function flagType(type: AttributeCheck['type']): string {
 }
 
 function remedyLines({ checks, why }: AttributesFound, namespace: string): readonly string[] {
-  const taken = checks.filter(({ state }) => state === 'other_type').map(({ name }) => name);
+  const conflicting = checks.filter(({ state }) => state === 'other_type').map(({ name }) => name);
   const missing = checks.filter(({ state }) => state === 'missing');
   const flags = missing.map(({ name, type }) => `--name ${name} --type ${flagType(type)}`).join(' ');
   return [
     ...(why === undefined ? [] : [`the server did not take them: ${why}`]),
-    ...(taken.length === 0 ? [] : [`these exist with another type: ${taken.join(', ')}; rename or remove them first`]),
+    ...(conflicting.length === 0
+      ? []
+      : [`these exist with another type: ${conflicting.join(', ')}; rename or remove them first`]),
     ...(missing.length === 0
       ? []
       : [`someone who may can add them: temporal operator search-attribute create -n ${namespace} ${flags}`]),

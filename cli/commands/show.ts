@@ -35,12 +35,12 @@ async function show(cli: Cli, id: string, flags: Flags): Promise<number> {
   return withSession(cli, id, async (opened, session) => {
     const { readSession } = await import('../../client/sessions/read.ts');
     const reading = await readSession(opened, session);
-    const shown = { reading, full, left: all ? await readLeft(opened, session) : new Map() };
+    const content = { reading, full, left: all ? await readLeft(opened, session) : new Map() };
     const pieces = timeline
       ? timelinePieces(cli, opened, reading)
       : json
-        ? jsonPieces(opened, shown)
-        : textPieces(cli, opened, shown);
+        ? jsonPieces(opened, content)
+        : textPieces(cli, opened, content);
     for await (const piece of pieces) {
       if (cli.unread.aborted) return STATUS.unread;
       cli.print(piece);

@@ -52,10 +52,10 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
     cli,
     { anywhere: true, beforeWork, chosen, session: options.session },
     async (workplace, signals) => {
-      const { session: begun, workers } = workplace;
+      const { session: newId, workers } = workplace;
       const { session, messageId } = await workplace.sessions.start(prompt, {
         ...options,
-        newId: begun,
+        newId,
         workers,
         ifNew: ofNewSession(chosen),
       });

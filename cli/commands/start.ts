@@ -40,12 +40,12 @@ async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<
   refuseMistakenRules(options, chosen.config);
   return withServer(cli, async (opened) => {
     const id = options.session ?? newSessionId();
-    const mine = await workersOfNew(cli, chosen, id);
+    const newWorkers = await workersOfNew(cli, chosen, id);
     const { workers } = options.session
-      ? await placeConfig(cli, opened, chosen, { session: id, mine })
-      : { workers: mine };
-    const given = options.session ? options : { ...options, cwd, newId: id };
-    const { session } = await opened.sessions.start(prompt, { ...given, workers, ifNew: ofNewSession(chosen) });
+      ? await placeConfig(cli, opened, chosen, { session: id, mine: newWorkers })
+      : { workers: newWorkers };
+    const settings = options.session ? options : { ...options, cwd, newId: id };
+    const { session } = await opened.sessions.start(prompt, { ...settings, workers, ifNew: ofNewSession(chosen) });
     cli.print(`${session}\n`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;

@@ -53,9 +53,9 @@ async function showTop(cli: Cli, filter: string, everyMs: number): Promise<numbe
     }
     const { runTop } = await import('../top/run-top.ts');
     const again = (wanted: string, before: TopFrame): Promise<TopFrame> => lookAgain(look, wanted, before);
-    const ended = await runTop(cli, opened, { frame, everyMs, look: again });
-    follow = ended.follow;
-    return ended.status;
+    const outcome = await runTop(cli, opened, { frame, everyMs, look: again });
+    follow = outcome.follow;
+    return outcome.status;
   });
   if (follow === null) return status;
   const { watch } = await import('./watch.ts');
@@ -69,17 +69,17 @@ function createLook({ sessions }: Pick<OpenedServer, 'sessions'>): Look {
   let known = '';
   let waiting: readonly WaitingApproval[] = [];
   return async (filter) => {
-    const [counts, { sessions: shown, note }] = await Promise.all([
+    const [counts, { sessions: rows, note }] = await Promise.all([
       sessions.counts({ filter, running: true }),
       sessions.page({ filter, size: MOST, running: true }),
     ]);
-    const calls = shown.flatMap(({ session, approvals = [] }) => approvals.map(({ call }) => `${session} ${call}`));
+    const calls = rows.flatMap(({ session, approvals = [] }) => approvals.map(({ call }) => `${session} ${call}`));
     if (calls.join('\n') !== known) waiting = calls.length === 0 ? [] : await sessions.approvals();
     known = calls.join('\n');
     const approvals = new Map(
-      shown.map(({ session }) => [session as string, waiting.filter((one) => one.session === session)]),
+      rows.map(({ session }) => [session as string, waiting.filter((one) => one.session === session)]),
     );
-    return { counts, sessions: shown, approvals, trouble: note ?? null, filter };
+    return { counts, sessions: rows, approvals, trouble: note ?? null, filter };
   };
 }
 

@@ -52,8 +52,8 @@ export async function watch(cli: Cli, id: string, { json = false, replay = json,
 
 /** Prints the end of a session at rest, and returns its last outcome. Null when something runs. */
 async function showEnd(cli: Cli, opened: OpenedServer, session: SessionId): Promise<RunOutcome | null> {
-  const seen = await opened.sessions.describe(session);
-  if (!isAtRest(seen) || agentsAtWork(seen) > 0) return null;
+  const description = await opened.sessions.describe(session);
+  if (!isAtRest(description) || agentsAtWork(description) > 0) return null;
   const reading = await readSession(opened, session);
   const outcome = reading.runs.at(-1);
   if (!outcome) return null;
@@ -64,7 +64,7 @@ async function showEnd(cli: Cli, opened: OpenedServer, session: SessionId): Prom
 
 /** The scripted model must not end a session that a real model began. */
 async function checkKey(cli: Cli, { sessions }: OpenedServer, session: SessionId): Promise<void> {
-  const seen = await sessions.describe(session);
-  if (isUnderWay(seen) || seen.unseen) refuseWithoutKey(cli.env, seen.title);
+  const description = await sessions.describe(session);
+  if (isUnderWay(description) || description.unseen) refuseWithoutKey(cli.env, description.title);
   await refuseToSpoil(cli.env, sessions);
 }

@@ -21,8 +21,8 @@ export function completionScript(shell: Shell, root: Command): string {
 }
 
 function commandsOf(root: Command): readonly CompletedCommand[] {
-  const shown = root.createHelp().visibleCommands(root);
-  return shown.map((command) => ({
+  const visible = root.createHelp().visibleCommands(root);
+  return visible.map((command) => ({
     name: command.name(),
     about: command.description(),
     commands: command.commands.map((each) => ({ name: each.name(), about: each.description() })),
@@ -33,8 +33,8 @@ function commandsOf(root: Command): readonly CompletedCommand[] {
 /** Includes options of subcommands, each once. */
 function optionsOf(command: Command): CompletedCommand['options'] {
   const all = [command, ...command.commands].flatMap(({ options }) => options.filter(({ hidden }) => !hidden));
-  const told = new Map(all.flatMap((option) => optionSpellings(option)).map((option) => [option.name, option]));
-  return [...told.values()];
+  const byName = new Map(all.flatMap((option) => optionSpellings(option)).map((option) => [option.name, option]));
+  return [...byName.values()];
 }
 
 function optionSpellings(option: Option): CompletedCommand['options'] {
@@ -44,8 +44,8 @@ function optionSpellings(option: Option): CompletedCommand['options'] {
   // Some options name their values only in their description; a test compares them with the values
   // accepted elsewhere.
   const modes = /^what runs without asking: (.+)$/.exec(description)?.[1]?.split(', ');
-  const told = { about: description, takes, values: argChoices ?? modes ?? [] } as const;
-  return [long, short].flatMap((name) => (name ? [{ name, ...told }] : []));
+  const details = { about: description, takes, values: argChoices ?? modes ?? [] } as const;
+  return [long, short].flatMap((name) => (name ? [{ name, ...details }] : []));
 }
 
 const nameList = (all: readonly Completion[]): string => all.map(({ name }) => name).join(' ');

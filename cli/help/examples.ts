@@ -87,7 +87,7 @@ export const examplesOf = (command: string): readonly string[] => (examples[comm
 
 /** Returns an empty text for a command without examples. */
 export function exampleHelp(command: string): string {
-  const told = examples[command] ?? [];
-  if (told.length === 0) return '';
-  return `\n${told.length === 1 ? 'Example' : 'Examples'}:\n${told.map(([line, what]) => `  ${line}\n      ${what}`).join('\n')}\n`;
+  const entries = examples[command] ?? [];
+  if (entries.length === 0) return '';
+  return `\n${entries.length === 1 ? 'Example' : 'Examples'}:\n${entries.map(([line, what]) => `  ${line}\n      ${what}`).join('\n')}\n`;
 }

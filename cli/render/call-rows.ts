@@ -53,9 +53,9 @@ type EndedCall = { readonly head: string; readonly content: string; readonly isE
 export function trackCallRows(paint: Paint): CallRows {
   const open = new Map<string, OpenCall>();
   let reads: FoldedReads | null = null;
-  let kept: EndedCall[] = [];
+  let recent: EndedCall[] = [];
   const keep = (call: OpenCall | undefined, { name, content, isError }: Of<'tool_end'>): void => {
-    kept = [...kept, { head: headText(name, call?.input), content, isError }].slice(-KEPT);
+    recent = [...recent, { head: headText(name, call?.input), content, isError }].slice(-KEPT);
   };
   return {
     use: ({ iteration, index, name, input }) => {
@@ -98,8 +98,8 @@ export function trackCallRows(paint: Paint): CallRows {
       return [...(reads ? [readsLine(paint, reads)] : []), ...rows.slice(0, PENDING_ROWS), ...more];
     },
     output: () => {
-      const shown = kept.pop();
-      return shown === undefined ? null : outputText(paint, shown);
+      const latest = recent.pop();
+      return latest === undefined ? null : outputText(paint, latest);
     },
   };
 }
@@ -118,8 +118,8 @@ function headText(name: string, input: unknown): string {
 
 function headOf(paint: Paint, name: string, input: unknown): string {
   const text = headText(name, input);
-  const shown = oneLine(name, 60);
-  return `${paint.bold(shown)}${text.slice(shown.length)}`;
+  const label = oneLine(name, 60);
+  return `${paint.bold(label)}${text.slice(label.length)}`;
 }
 
 /** Reads that are shown as one row. */
@@ -182,12 +182,12 @@ function changeCount(paint: Paint, { before, after }: NonNullable<ReturnType<typ
 
 function outputText(paint: Paint, { head, content }: EndedCall): string {
   const lines = showUnseen(content).replace(/\n$/, '').split('\n');
-  const shown = lines.slice(0, OUTPUT_LINES).map((line) => paint.dim(`  ${line.replaceAll('\t', '    ')}`));
-  const left = lines.length - shown.length;
+  const rows = lines.slice(0, OUTPUT_LINES).map((line) => paint.dim(`  ${line.replaceAll('\t', '    ')}`));
+  const left = lines.length - rows.length;
   const isCut = content.length >= SHOWN_OF_OUTCOME || left > 0;
   return [
     paint.dim(`┌ ${head}`),
-    ...(content === '' ? [paint.dim('  (no output)')] : shown),
+    ...(content === '' ? [paint.dim('  (no output)')] : rows),
     paint.dim(isCut ? '└ cut: `show --full` prints all of it' : '└'),
   ].join('\n');
 }

@@ -204,9 +204,9 @@ function takeBack(sheet: Sheet, { tombstone, hadOutput }: Revocation): void {
 }
 
 function writeResult(sheet: Sheet, outcome: RunOutcome): void {
-  const said = lastText(sheet.view);
+  const printed = lastText(sheet.view);
   // The text was shown already unless the channel lost it.
-  if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) {
+  if (outcome.text !== '' && (printed === '' || !outcome.text.endsWith(printed))) {
     sheet.pen.fresh();
     sheet.pen.text(`${showUnseen(outcome.text)}\n`);
   }

@@ -99,10 +99,10 @@ function withTools(status: RunStatus, tools: RunStatus['tools']): RunStatus {
   return { ...status, tools, doing };
 }
 
-function withAsked(status: RunStatus, asked: RunStatus['asked']): RunStatus {
-  return asked.size > 0
-    ? { ...status, asked, doing: 'waits for a decision' }
-    : withTools({ ...status, asked }, status.tools);
+function withAsked(status: RunStatus, calls: RunStatus['asked']): RunStatus {
+  return calls.size > 0
+    ? { ...status, asked: calls, doing: 'waits for a decision' }
+    : withTools({ ...status, asked: calls }, status.tools);
 }
 
 const FRAMES = Array.from('⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏');

@@ -50,9 +50,9 @@ const lengthOf = ({ from, to }: Bar): number => Math.sqrt(Math.max(0, to - from)
 function legendRows(paint: Paint, bars: readonly Bar[], columns: number): readonly string[] {
   const there = new Set(bars.flatMap(({ segments }) => segments.map(({ kind }) => kind)));
   const names = (Object.keys(LOOKS) as SegmentKind[]).filter((kind) => there.has(kind));
-  const told = names.map((kind) => `${colourSigns(paint, kind, 1)} ${LOOKS[kind][2]}`);
+  const entries = names.map((kind) => `${colourSigns(paint, kind, 1)} ${LOOKS[kind][2]}`);
   const scale = 'the length of a bar grows with the square root of its time';
-  return wrapLine(`${told.join('  ')}  ${paint.dim(`(${scale})`)}`, { columns });
+  return wrapLine(`${entries.join('  ')}  ${paint.dim(`(${scale})`)}`, { columns });
 }
 
 function colourSigns(paint: Paint, kind: SegmentKind, columns: number): string {

@@ -99,8 +99,8 @@ export function topLines(paint: Paint, frame: TopFrame, look: TopLook): readonly
     lines.findIndex(({ isSelected }) => isSelected),
   );
   const from = Math.max(0, Math.min(at - room + 2, lines.length - room));
-  const shown = lines.slice(from, from + room).map(({ text }) => text);
-  return [...head, '', ...shown, ...foot].map((line) => truncateToWidth(line, columns));
+  const visible = lines.slice(from, from + room).map(({ text }) => text);
+  return [...head, '', ...visible, ...foot].map((line) => truncateToWidth(line, columns));
 }
 
 const inverse = (paint: Paint, text: string): string => (paint.on ? `\u001b[7m${text}\u001b[27m` : text);
@@ -117,8 +117,8 @@ function bodyLines(paint: Paint, frame: TopFrame, look: TopLook): readonly Line[
   const widths = Object.fromEntries(
     CELLS.map((name) => [name, 2 + Math.max(HEADINGS[name].length, ...rows.map(({ cells }) => cells[name].length))]),
   ) as Readonly<Record<Cell, number>>;
-  const shown = cellsThatFit(columns, widths);
-  const place: RowPlace = { frame, columns, shown, widths };
+  const visible = cellsThatFit(columns, widths);
+  const place: RowPlace = { frame, columns, visible, widths };
   const lines: Line[] = [];
   let group: SessionGroup | null = null;
   for (const { row, cells } of rows) {
@@ -136,12 +136,12 @@ function bodyLines(paint: Paint, frame: TopFrame, look: TopLook): readonly Line[
 /** Leaves out whole columns, so that no number is cut. */
 function cellsThatFit(columns: number, widths: Readonly<Record<Cell, number>>): readonly Cell[] {
   const least = columns < CARDS ? columns / 2 : WORDS;
-  let shown: readonly Cell[] = CELLS;
+  let visible: readonly Cell[] = CELLS;
   for (const name of ['context', 'turns', 'age'] as const) {
-    if (columns - shown.reduce((sum, each) => sum + widths[each], 0) >= least) break;
-    shown = shown.filter((each) => each !== name);
+    if (columns - visible.reduce((sum, each) => sum + widths[each], 0) >= least) break;
+    visible = visible.filter((each) => each !== name);
   }
-  return shown;
+  return visible;
 }
 
 function headLine(paint: Paint, counts: SessionCounts, rows: readonly GroupedSession[]): string {
@@ -159,21 +159,26 @@ function headLine(paint: Paint, counts: SessionCounts, rows: readonly GroupedSes
     [of('IDLE', counts.idle), 'idle', paint.dim],
     [of('ENDED', counts.closed), 'ended', paint.dim],
   ] as const;
-  const said = parts.filter(([count, words]) => count > 0 || words === 'working');
-  return `${paint.bold('Perdure')}  ${said.map(([count, words, colour]) => colour(`${count} ${words}`)).join(' · ')}`;
+  const visible = parts.filter(([count, words]) => count > 0 || words === 'working');
+  return `${paint.bold('Perdure')}  ${visible.map(([count, words, colour]) => colour(`${count} ${words}`)).join(' · ')}`;
 }
 
-function groupLine(paint: Paint, group: SessionGroup, { columns, shown, widths }: RowPlace, isFirst: boolean): string {
+function groupLine(
+  paint: Paint,
+  group: SessionGroup,
+  { columns, visible, widths }: RowPlace,
+  isFirst: boolean,
+): string {
   if (!isFirst) return groupHeading(paint, group);
-  const heads = cellsText(HEADINGS, { shown, widths });
+  const heads = cellsText(HEADINGS, { visible, widths });
   return `${groupHeading(paint, group)}${paint.dim(heads.padStart(columns - group.length))}`;
 }
 
-type CellPlace = { readonly shown: readonly Cell[]; readonly widths: Readonly<Record<Cell, number>> };
+type CellPlace = { readonly visible: readonly Cell[]; readonly widths: Readonly<Record<Cell, number>> };
 type RowPlace = CellPlace & { readonly frame: TopFrame; readonly columns: number };
 
-function cellsText(cells: Readonly<Record<Cell, string>>, { shown, widths }: CellPlace): string {
-  return shown.map((name) => cells[name].padStart(widths[name])).join('');
+function cellsText(cells: Readonly<Record<Cell, string>>, { visible, widths }: CellPlace): string {
+  return visible.map((name) => cells[name].padStart(widths[name])).join('');
 }
 
 function cellsOf(session: SessionInfo, group: SessionGroup, now: number): Readonly<Record<Cell, string>> {
@@ -210,8 +215,8 @@ function rowLines(
 }
 
 function padCell(text: string, width: number): string {
-  const shown = truncateToWidth(text, width);
-  return shown + ' '.repeat(Math.max(0, width - displayWidth(shown)));
+  const cut = truncateToWidth(text, width);
+  return cut + ' '.repeat(Math.max(0, width - displayWidth(cut)));
 }
 
 function ageOf(
@@ -219,10 +224,10 @@ function ageOf(
   group: SessionGroup,
   now: number,
 ): string {
-  const asked = approvals.map(({ askedAt }) => askedAt ?? now);
+  const times = approvals.map(({ askedAt }) => askedAt ?? now);
   const since =
-    group === 'NEEDS YOU' && asked.length > 0
-      ? Math.min(...asked)
+    group === 'NEEDS YOU' && times.length > 0
+      ? Math.min(...times)
       : group === 'WORKING' || group === 'STUCK'
         ? (running?.lastSign ?? startedAt)
         : (closedAt ?? startedAt);

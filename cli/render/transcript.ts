@@ -110,10 +110,10 @@ export function backgroundText(paint: Paint, commands: readonly BackgroundComman
     const since = startedAt === null ? [] : [`since ${formatMoment(startedAt)}`];
     const until = endedAt === null ? [] : [`ended ${formatMoment(endedAt)}`];
     const facts = [`run ${run}`, ...since, ...until].join(', ');
-    const said = last === '' ? [] : showUnseen(last).split('\n').slice(-LAST_LINES);
+    const output = last === '' ? [] : showUnseen(last).split('\n').slice(-LAST_LINES);
     return inRows(paint, [
       `  ${id} ${oneLine(state, 200)}: ${oneLine(command, 120)} ${paint.dim(`(${facts})`)}`,
-      ...said.map((line) => paint.dim(`    │ ${oneLine(line, 400)}`)),
+      ...output.map((line) => paint.dim(`    │ ${oneLine(line, 400)}`)),
     ]);
   });
   return `${['', paint.bold('In the background'), ...lines].join('\n')}\n`;
@@ -245,13 +245,13 @@ function openLine(paint: Paint, repeated: boolean, waits: PendingApproval | unde
 /** Says how an agent stands, or how it ended with its last words. */
 function agentLines(paint: Paint, { agent, outcome }: OpenAgent): readonly string[] {
   const { session, facts, startedAt, closedAt } = agent;
-  const spent = facts
+  const usage = facts
     ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)]
     : [];
   const end = outcome
     ? `${reasonText(outcome.reason)}${closedAt === null ? '' : ` in ${shortTime(closedAt - startedAt)}`}`
     : phaseText(agent);
-  const row = paint.dim(`  (agent ${oneLine(session, 100)}: ${[end, ...spent].join(' · ')})`);
+  const row = paint.dim(`  (agent ${oneLine(session, 100)}: ${[end, ...usage].join(' · ')})`);
   if (!outcome) return [row];
   const isError = outcome.reason !== 'completed';
   return [resultLines(paint, { content: outcome.text || (outcome.detail ?? ''), isError, durationMs: null }), row];
@@ -280,6 +280,6 @@ function proseText(paint: Paint, text: string): string {
 }
 
 function shortenText(text: string): string {
-  const shown = showUnseen(text.slice(0, SHOWN));
-  return text.length > SHOWN ? `${shown}\n… (${formatCount(text.length, 'character')} in all)` : shown;
+  const excerpt = showUnseen(text.slice(0, SHOWN));
+  return text.length > SHOWN ? `${excerpt}\n… (${formatCount(text.length, 'character')} in all)` : excerpt;
 }

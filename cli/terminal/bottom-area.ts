@@ -168,9 +168,9 @@ function composeRows(
   const all: string[] = [];
   let cursor: CursorPlace | null = null;
   for (const part of PARTS) {
-    const shown = parts.get(part);
-    if (shown?.cursor) cursor = { row: all.length + shown.cursor.row, column: shown.cursor.column };
-    all.push(...(shown?.rows ?? []));
+    const content = parts.get(part);
+    if (content?.cursor) cursor = { row: all.length + content.cursor.row, column: content.cursor.column };
+    all.push(...(content?.rows ?? []));
   }
   if (all.length === 0) return null;
   const most = Math.max(1, height - 1);

@@ -30,14 +30,14 @@ export function inputRows(
     column = inset;
   };
   for (const one of splitGraphemes(text)) {
-    const shown = one === '\t' ? '    ' : showUnseen(one);
-    const width = one === '\n' ? 0 : shown === one ? graphemeWidth(one) : displayWidth(shown);
+    const glyph = one === '\t' ? '    ' : showUnseen(one);
+    const width = one === '\n' ? 0 : glyph === one ? graphemeWidth(one) : displayWidth(glyph);
     if (column + width >= room && one !== '\n') next();
     if (at === cursor) place = { row: rows.length - 1, column };
     at += one.length;
     if (one === '\n') next();
     else {
-      rows[rows.length - 1] += shown;
+      rows[rows.length - 1] += glyph;
       column += width;
     }
   }

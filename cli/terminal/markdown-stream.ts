@@ -196,7 +196,7 @@ function wrapSpans(spans: readonly MarkdownSpan[], layout: Layout, { paint, colu
     rest = piece?.span.open == null ? null : piece.span.open + source.slice(piece.span.at + piece.from);
   };
   const look = (text: string, { marks }: MarkdownSpan): string => {
-    const marked = marks.reduce((shown, mark) => LOOKS[mark](paint)(shown), text);
+    const marked = marks.reduce((styled, mark) => LOOKS[mark](paint)(styled), text);
     return style ? style(marked) : marked;
   };
   for (const { blank, pieces, width: wide } of wordsOf(spans)) {
@@ -206,11 +206,11 @@ function wrapSpans(spans: readonly MarkdownSpan[], layout: Layout, { paint, colu
     width += breaks ? 0 : blank.length;
     for (const { text, span } of pieces)
       for (const part of wide > columns - least ? splitGraphemes(text) : [text]) {
-        const taken = displayWidth(part);
+        const partWidth = displayWidth(part);
         // The line cannot be continued from within a word.
-        if (width + taken > columns && width > least) next(undefined);
+        if (width + partWidth > columns && width > least) next(undefined);
         row += look(part, span);
-        width += taken;
+        width += partWidth;
       }
   }
   return [...rows, { text: row, rest }];

@@ -32,10 +32,10 @@ export function tableRows(lines: readonly string[], { paint, columns }: Room): r
     const cells = widths.map((width, column) => {
       const cell = row[column] ?? '';
       const pad = ' '.repeat(Math.max(0, width - displayWidth(plainOf(cell))));
-      const shown = inlineSpans(cell).map(({ text, marks }) =>
+      const spans = inlineSpans(cell).map(({ text, marks }) =>
         marks.reduce((one, mark) => LOOKS[mark](paint)(one), text),
       );
-      return (at === 0 ? paint.bold(shown.join('')) : shown.join('')) + pad;
+      return (at === 0 ? paint.bold(spans.join('')) : spans.join('')) + pad;
     });
     return cells.join(paint.dim(BETWEEN)).trimEnd();
   });

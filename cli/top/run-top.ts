@@ -155,12 +155,12 @@ class TopScreen {
     this.#screen.draw(topLines(out, this.#frame, look));
   }
 
-  #drawShown(shown: Shown): void {
+  #drawShown(view: Shown): void {
     const { out, size } = this.#cli;
-    const { lines, top } = shown;
+    const { lines, top } = view;
     const end = Math.min(lines.length, top + size().rows - 2);
-    if (end > shown.seen) shown.since = Date.now();
-    shown.seen = Math.max(shown.seen, end);
+    if (end > view.seen) view.since = Date.now();
+    view.seen = Math.max(view.seen, end);
     const left = lines.length - end;
     const keys = left > 0 ? `↓ ${formatCount(left, 'more row')}  ${LOOK_KEYS}` : LOOK_KEYS;
     this.#screen.draw([...lines.slice(top, end), '', this.#note ?? out.dim(keys)]);
@@ -206,9 +206,9 @@ class TopScreen {
     this.#selected = all[Math.max(0, Math.min(all.length - 1, at + by))]?.session.session ?? null;
   }
 
-  #scroll(shown: Shown, by: number): void {
-    const last = Math.max(0, shown.lines.length - (this.#cli.size().rows - 2));
-    shown.top = Math.max(0, Math.min(last, shown.top + by));
+  #scroll(view: Shown, by: number): void {
+    const last = Math.max(0, view.lines.length - (this.#cli.size().rows - 2));
+    view.top = Math.max(0, Math.min(last, view.top + by));
   }
 
   #tell(note: string): void {
@@ -267,14 +267,14 @@ class TopScreen {
 
   /** Takes the second key for a call that may do harm; any other goes on to what it does. */
   #takesSecondKey(typed: string | undefined): boolean {
-    const shown = this.#shown;
-    const armed = shown?.armed ?? null;
-    if (!shown?.call || armed === null) return false;
-    shown.armed = null;
+    const view = this.#shown;
+    const armed = view?.armed ?? null;
+    if (!view?.call || armed === null) return false;
+    view.armed = null;
     if (latinKey(typed ?? '', () => true) !== 'y') return false;
     // Many words have an "ay".
     if (Date.now() - armed < READ_MS) this.#tell(TOO_SOON);
-    else this.#hold(shown.session, shown.call, true);
+    else this.#hold(view.session, view.call, true);
     return true;
   }
 
@@ -284,11 +284,11 @@ class TopScreen {
     this.#shown = null;
     const send = (): Promise<string> => this.#send(session, call, allow);
     const timer = setTimeout(() => {
-      this.#held = this.#held.filter((other) => other !== held);
+      this.#held = this.#held.filter((other) => other !== pending);
       void this.#attempt(send);
     }, this.#undoMs);
-    const held: Held = { what: callName(call), timer, send };
-    this.#held.push(held);
+    const pending: Held = { what: callName(call), timer, send };
+    this.#held.push(pending);
     this.#tell(
       `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}  (u: undo)`,
     );
@@ -317,8 +317,8 @@ class TopScreen {
     }
   }
 
-  #showUnseen(shown: Shown): void {
-    this.#scroll(shown, shown.seen - shown.top);
+  #showUnseen(view: Shown): void {
+    this.#scroll(view, view.seen - view.top);
     this.draw();
   }
 

@@ -43,15 +43,15 @@ type OfferLook = {
 
 export function offerRows({ items, at }: OfferedCompletions, { columns, style, dim }: OfferLook): readonly string[] {
   const first = Math.max(0, Math.min(at - MOST_ROWS + 1, items.length - MOST_ROWS));
-  const shown = items.slice(first, first + MOST_ROWS);
-  const width = Math.min(Math.max(...shown.map(({ label }) => displayWidth(label))), Math.floor(columns * 0.6));
-  const rows = shown.map(({ label, about }, index) => {
+  const visible = items.slice(first, first + MOST_ROWS);
+  const width = Math.min(Math.max(...visible.map(({ label }) => displayWidth(label))), Math.floor(columns * 0.6));
+  const rows = visible.map(({ label, about }, index) => {
     const isMarked = first + index === at;
     const name = truncateToWidth(label, width);
     const pad = ' '.repeat(Math.max(0, width - displayWidth(name)));
     const row = truncateToWidth(`${isMarked ? '▸' : ' '} ${name}${pad}  ${about}`.trimEnd(), columns - 1);
     return isMarked ? style(row) : dim(row);
   });
-  const left = items.length - shown.length;
+  const left = items.length - visible.length;
   return left > 0 ? [...rows, dim(`  … ${left} more`)] : rows;
 }

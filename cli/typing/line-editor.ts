@@ -24,7 +24,7 @@ export type Editor = {
   /** Index of the shown text in the history; null for the text being typed. */
   readonly at: number | null;
   /** The text being typed when an older one was recalled. */
-  readonly kept: string;
+  readonly draft: string;
   /** True between the marks of a paste, where a line break does not send. */
   readonly pasting: boolean;
   /** Long pastes by the words that stand for them in `text`. */
@@ -37,7 +37,7 @@ export type Act =
 export type KeyResult = { readonly editor: Editor; readonly act: Act | null };
 
 export function newEditor(history: readonly string[] = [], text = ''): Editor {
-  return { text, cursor: text.length, history, at: null, kept: '', pasting: false, folded: new Map() };
+  return { text, cursor: text.length, history, at: null, draft: '', pasting: false, folded: new Map() };
 }
 
 /** Characters, as many as a message may have. */
@@ -107,12 +107,12 @@ function paste(editor: Editor, pasted: string): Editor {
   const text = pasted.replace(/\r\n?/g, '\n').replace(NOT_PASTED, '');
   const lines = text.replace(/\n$/, '').split('\n').length;
   if (lines <= FOLDED_LINES && text.length <= FOLDED_CHARACTERS) return insert(editor, text);
-  const kept = text.slice(0, Math.max(0, LONGEST - fullText(editor).length));
+  const accepted = text.slice(0, Math.max(0, LONGEST - fullText(editor).length));
   const size = lines > 1 ? `${lines} lines` : `${text.length} characters`;
-  const cut = kept.length < text.length ? `, cut to ${kept.length} characters` : '';
+  const cut = accepted.length < text.length ? `, cut to ${accepted.length} characters` : '';
   const number = editor.folded.size === 0 ? '' : ` #${editor.folded.size + 1}`;
   const label = `[${size} pasted${number}${cut}]`;
-  return insert({ ...editor, folded: new Map([...editor.folded, [label, kept]]) }, label);
+  return insert({ ...editor, folded: new Map([...editor.folded, [label, accepted]]) }, label);
 }
 
 /* oxlint-disable-next-line no-control-regex */
@@ -262,14 +262,14 @@ function moveDown(editor: Editor): Editor {
     const column = editor.cursor - lineStart(editor);
     return moveCursor(editor, Math.min(end + 1 + column, lineEnd({ ...editor, cursor: end + 1 })));
   }
-  const { at, history, kept } = editor;
+  const { at, history, draft } = editor;
   if (at === null) return editor;
   if (at < history.length - 1) return recallText(editor, at + 1);
-  return { ...editor, text: kept, cursor: kept.length, at: null, kept: '' };
+  return { ...editor, text: draft, cursor: draft.length, at: null, draft: '' };
 }
 
 function recallText(editor: Editor, at: number): Editor {
   const found = editor.history[at];
   if (found === undefined) return editor;
-  return { ...editor, text: found, cursor: found.length, at, kept: editor.at === null ? editor.text : editor.kept };
+  return { ...editor, text: found, cursor: found.length, at, draft: editor.at === null ? editor.text : editor.draft };
 }

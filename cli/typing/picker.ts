@@ -85,17 +85,17 @@ export function pickerRows(picker: Picker, { query, at }: PickerState, look: Pic
   const { columns, style, dim, preview } = look;
   const fitting = fitItems(picker, query);
   const first = Math.max(0, Math.min(at - MOST_ITEMS + 1, fitting.length - MOST_ITEMS));
-  const shown = fitting.slice(first, first + MOST_ITEMS);
-  const wide = Math.max(0, ...shown.map(({ about }) => displayWidth(about)));
+  const visible = fitting.slice(first, first + MOST_ITEMS);
+  const wide = Math.max(0, ...visible.map(({ about }) => displayWidth(about)));
   const room = columns - wide - 6;
-  const rows = shown.map(({ label, about }, index) => {
+  const rows = visible.map(({ label, about }, index) => {
     const isMarked = first + index === at;
     const words = room < 20 ? about : truncateToWidth(label, room);
     const pad = ' '.repeat(Math.max(0, room - displayWidth(words)));
     const row = `${isMarked ? '▸' : ' '} ${words}${room < 20 ? '' : `${pad}  ${' '.repeat(wide - displayWidth(about))}${about}`}`;
     return ` ${isMarked ? style(row) : row}`;
   });
-  const left = fitting.length - shown.length;
+  const left = fitting.length - visible.length;
   const keys = `↑↓ move  ↵ ${picker.verb}  Esc leaves`;
   return [
     ` ${style(picker.heading)}  ${dim(keys)}`,

@@ -18,17 +18,17 @@ export async function readPiped({ stdin, say }: Piped): Promise<Buffer | null> {
   const kind = kindOf(stdin);
   if (kind === 'none') return null;
   const chunks: Uint8Array[] = [];
-  const ended = new Promise<'ended'>((resolve, reject) => {
+  const end = new Promise<'ended'>((resolve, reject) => {
     stdin.once('end', () => resolve('ended')).once('error', reject);
   });
-  const begun = new Promise<'begun'>((resolve) => {
+  const start = new Promise<'begun'>((resolve) => {
     stdin.on('data', (chunk: Uint8Array) => {
       chunks.push(chunk);
       resolve('begun');
     });
   });
   const look = afterMs(LOOK_MS);
-  const first = await Promise.race([ended, begun, ...(kind === 'file' ? [] : [look.over])]);
+  const first = await Promise.race([end, start, ...(kind === 'file' ? [] : [look.over])]);
   look.end();
   if (first === 'late') {
     stdin.removeAllListeners('data').pause();
@@ -40,7 +40,7 @@ export async function readPiped({ stdin, say }: Piped): Promise<Buffer | null> {
     return null;
   }
   const tell = setTimeout(() => say('still reading standard input'), TELL_MS);
-  await ended.finally(() => clearTimeout(tell));
+  await end.finally(() => clearTimeout(tell));
   return chunks.length === 0 ? null : Buffer.concat(chunks);
 }
 

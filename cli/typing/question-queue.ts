@@ -87,14 +87,14 @@ export class QuestionQueue {
   put(question: Question, signal: AbortSignal): Promise<string | null> {
     if (signal.aborted || this.#isClosed) return Promise.resolve(null);
     return new Promise((resolve) => {
-      const withdraw = (): void => this.#withdraw(asked);
+      const withdraw = (): void => this.#withdraw(entry);
       const answer = (line: string | null): void => {
         signal.removeEventListener('abort', withdraw);
         resolve(line);
       };
-      const asked: Asked = { question, answer };
+      const entry: Asked = { question, answer };
       signal.addEventListener('abort', withdraw, { once: true });
-      this.#waiting.push(asked);
+      this.#waiting.push(entry);
       this.look();
       this.#place.draw();
     });
@@ -158,20 +158,20 @@ export class QuestionQueue {
     this.#shown = null;
   }
 
-  #show(asked: Asked): void {
-    const { kind } = asked.question;
-    this.#shown = asked;
-    this.#isReplacing = !isOwn(asked.question) && Date.now() - this.#goneAt < REPLACED_MS;
-    this.#isSettled = !this.#isReplacing && (kind === 'line' || isOwn(asked.question));
+  #show(entry: Asked): void {
+    const { kind } = entry.question;
+    this.#shown = entry;
+    this.#isReplacing = !isOwn(entry.question) && Date.now() - this.#goneAt < REPLACED_MS;
+    this.#isSettled = !this.#isReplacing && (kind === 'line' || isOwn(entry.question));
     this.#isStray = false;
     if (!this.#isSettled) this.#settleAfter(this.#isReplacing ? REPLACED_MS : SETTLE_MS);
     this.#place.draw();
   }
 
   #settleAfter(ms: number): void {
-    const asked = this.#shown;
+    const entry = this.#shown;
     const settle = (): void => {
-      if (this.#shown !== asked || this.#wake !== wake) return;
+      if (this.#shown !== entry || this.#wake !== wake) return;
       this.#isSettled = true;
       this.#isStray = false;
       this.#place.draw();
@@ -181,14 +181,14 @@ export class QuestionQueue {
     this.#wake = wake;
   }
 
-  #withdraw(asked: Asked): void {
-    const at = this.#waiting.indexOf(asked);
+  #withdraw(entry: Asked): void {
+    const at = this.#waiting.indexOf(entry);
     if (at >= 0) this.#waiting.splice(at, 1);
-    if (asked === this.#shown) {
+    if (entry === this.#shown) {
       this.#shown = null;
       this.#goneAt = Date.now();
     }
-    asked.answer(null);
+    entry.answer(null);
     this.#place.draw();
     this.look();
   }

@@ -43,7 +43,7 @@ const CURSOR = /^\[\d+;(\d+)R$/;
 const NUMBERED = /^\[(?:(\d+)(?::\d*)*(?:;(\d*)(?::(\d+))?)?(?:;[\d:]*)?u|27;(\d+);(\d+)~)$/;
 
 export function typedSplitter(): TypedSplitter {
-  let held = '';
+  let pending = '';
   let pasted: string[] | null = null;
   let pasteEnd = PASTE_END;
   let isInString = false;
@@ -63,9 +63,9 @@ export function typedSplitter(): TypedSplitter {
 
   const takePaste = (text: string): string | null => {
     const at = text.indexOf(pasteEnd);
-    const kept = at < 0 ? heldLength(text, pasteEnd) : 0;
-    pasted?.push(text.slice(0, at < 0 ? text.length - kept : at));
-    held = at < 0 ? text.slice(text.length - kept) : '';
+    const overlap = at < 0 ? heldLength(text, pasteEnd) : 0;
+    pasted?.push(text.slice(0, at < 0 ? text.length - overlap : at));
+    pending = at < 0 ? text.slice(text.length - overlap) : '';
     if (at < 0) return null;
     parts.push({ kind: 'paste', text: pasted?.join('') ?? '' });
     pasted = null;
@@ -75,7 +75,7 @@ export function typedSplitter(): TypedSplitter {
   const takeString = (text: string): string | null => {
     const end = STRING_END.exec(text);
     if (end === null) {
-      held = text.endsWith(ESCAPE) ? ESCAPE : '';
+      pending = text.endsWith(ESCAPE) ? ESCAPE : '';
       return null;
     }
     isInString = false;
@@ -86,7 +86,7 @@ export function typedSplitter(): TypedSplitter {
   const takeSequence = (text: string, spelled: string): string | null => {
     const length = sequenceLength(spelled);
     if (length === null) {
-      held = text;
+      pending = text;
       return null;
     }
     const body = spelled.slice(1, length);
@@ -101,19 +101,19 @@ export function typedSplitter(): TypedSplitter {
   return {
     take: (input) => {
       parts = [];
-      let rest: string | null = held + input;
-      held = '';
+      let rest: string | null = pending + input;
+      pending = '';
       while (rest !== null && rest !== '') rest = step(rest);
       return parts;
     },
     get open() {
       if (pasted !== null) return 'nothing';
       if (isInString) return 'sequence';
-      return held === '' ? 'nothing' : isOnlyEscapes(held) ? 'escape' : 'sequence';
+      return pending === '' ? 'nothing' : isOnlyEscapes(pending) ? 'escape' : 'sequence';
     },
     end: () => {
-      const escapes = !isInString && isOnlyEscapes(held) ? held.length : 0;
-      held = '';
+      const escapes = !isInString && isOnlyEscapes(pending) ? pending.length : 0;
+      pending = '';
       isInString = false;
       return Array.from({ length: escapes }, () => ({ kind: 'escape' }));
     },
@@ -186,13 +186,13 @@ function partsOf(body: string): readonly TypedPart[] {
 const [SHIFT, ALT, CTRL] = [1, 2, 4];
 
 function keyOf(code: number, modifiers: number): readonly TypedPart[] {
-  const held = modifiers & (SHIFT | ALT | CTRL);
+  const active = modifiers & (SHIFT | ALT | CTRL);
   if (code === 27) return [{ kind: 'escape' }];
-  if (code === 13 && held !== 0) return [{ kind: 'line break' }];
-  if (code === 9 && held === SHIFT) return [{ kind: 'keys', text: '\u001b[Z' }];
-  if (held === 0 && [9, 13, 127].includes(code)) return [{ kind: 'keys', text: String.fromCharCode(code) }];
+  if (code === 13 && active !== 0) return [{ kind: 'line break' }];
+  if (code === 9 && active === SHIFT) return [{ kind: 'keys', text: '\u001b[Z' }];
+  if (active === 0 && [9, 13, 127].includes(code)) return [{ kind: 'keys', text: String.fromCharCode(code) }];
   const isLetter = code >= 97 && code <= 122;
-  return held === CTRL && isLetter ? [{ kind: 'keys', text: String.fromCharCode(code & 31) }] : [];
+  return active === CTRL && isLetter ? [{ kind: 'keys', text: String.fromCharCode(code & 31) }] : [];
 }
 
 /** Characters at the end of `text` that may be the beginning of `mark`. */

@@ -33,9 +33,9 @@ export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, h
   let question: Question | null = null;
   let over = false;
   let goneAt = 0;
-  const answering = holdLines((held) => {
-    const [line = ''] = held;
-    if (held.length === 1) question?.answer(line);
+  const answering = holdLines((batch) => {
+    const [line = ''] = batch;
+    if (batch.length === 1) question?.answer(line);
     else if (question) write(`(not taken: pasted text answers no question)\n${style(question.words)}`);
   });
   lines.on('line', (line) => {
@@ -58,20 +58,20 @@ export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, h
       return new Promise((resolve) => {
         const answer = (line: string | null): void => {
           signal.removeEventListener('abort', stop);
-          if (question === asked) question = null;
+          if (question === pending) question = null;
           resolve(line);
         };
         const replaces = Date.now() - goneAt < REPLACED_MS;
-        const asked: Question = { words, answer, replaces, listening: false };
+        const pending: Question = { words, answer, replaces, listening: false };
         const stop = (): void => {
           answering.drop();
           write('\n');
           goneAt = Date.now();
           answer(null);
         };
-        question = asked;
+        question = pending;
         // Timers run before input: waiting lines are read between the two.
-        setTimeout(() => setImmediate(() => (asked.listening = true)), replaces ? REPLACED_MS : EARLY_MS);
+        setTimeout(() => setImmediate(() => (pending.listening = true)), replaces ? REPLACED_MS : EARLY_MS);
         signal.addEventListener('abort', stop, { once: true });
       });
     },
@@ -93,28 +93,28 @@ type HeldLines = { readonly holds: boolean; add(line: string): void; end(): void
 
 /** Holds lines until none has come for a moment, and passes on those that came together. */
 function holdLines(pass: (lines: readonly string[]) => void): HeldLines {
-  let held: string[] = [];
+  let buffer: string[] = [];
   let timer: NodeJS.Timeout | undefined;
   const take = (): readonly string[] => {
     clearTimeout(timer);
-    const taken = held;
-    held = [];
-    return taken;
+    const batch = buffer;
+    buffer = [];
+    return batch;
   };
   const end = (): void => {
-    const taken = take();
-    if (taken.length > 0) pass(taken);
+    const batch = take();
+    if (batch.length > 0) pass(batch);
   };
   return {
     get holds() {
-      return held.length > 0;
+      return buffer.length > 0;
     },
     add: (line) => {
-      held.push(line);
+      buffer.push(line);
       clearTimeout(timer);
       // Timers run before input: a line that has arrived by then is read first.
-      const count = held.length;
-      timer = setTimeout(() => setImmediate(() => void (held.length === count && end())), PASTE_MS);
+      const count = buffer.length;
+      timer = setTimeout(() => setImmediate(() => void (buffer.length === count && end())), PASTE_MS);
     },
     end,
     drop: () => void take(),

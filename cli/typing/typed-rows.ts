@@ -64,8 +64,8 @@ class TypedRows implements Input {
       redraw: () => place.area.resize(),
       edit: () => void (this.#questions.shown ? undefined : this.#editOutside()),
       escape: () => {
-        const { shown } = this.#questions;
-        if (shown?.kind === 'line' && shown.escape !== undefined) this.#questions.answer(shown.escape);
+        const { shown: question } = this.#questions;
+        if (question?.kind === 'line' && question.escape !== undefined) this.#questions.answer(question.escape);
         else if (this.#offered) this.#offered = null;
         else hands.escape?.(this.#editor.text === '');
       },
@@ -114,31 +114,31 @@ class TypedRows implements Input {
 
   /** The editor of a question that a line answers, or that of the message. */
   get #asked(): Editor {
-    const { shown } = this.#questions;
-    return shown?.kind === 'line' ? shown.editor : this.#editor;
+    const { shown: question } = this.#questions;
+    return question?.kind === 'line' ? question.editor : this.#editor;
   }
 
   #draw(): void {
-    const { shown } = this.#questions;
+    const { shown: question } = this.#questions;
     // The rows of a paste that comes key by key are drawn at its end.
     if (this.#isClosed || this.#asked.pasting) return;
-    if (shown?.kind === 'menu') this.#drawMenu(shown);
-    else if (shown?.kind === 'pick') this.#drawPicker(shown);
+    if (question?.kind === 'menu') this.#drawMenu(question);
+    else if (question?.kind === 'pick') this.#drawPicker(question);
     else if (this.#search) this.#drawSearch(this.#search);
     else this.#drawEditor();
   }
 
   #drawEditor(): void {
     const { area, columns, style, dim } = this.#place;
-    const { shown, hasWaiting } = this.#questions;
-    const prompt = shown?.kind === 'line' ? shown.words : (this.#hands.prompt ?? '› ');
+    const { shown: question, hasWaiting } = this.#questions;
+    const prompt = question?.kind === 'line' ? question.words : (this.#hands.prompt ?? '› ');
     const { rows, cursor } = inputRows(this.#asked, { prompt, columns: columns(), most: MOST_ROWS });
     const first = rows[0] ?? '';
     const styled = first.startsWith(prompt) ? style(prompt) + first.slice(prompt.length) : first;
-    const hint = shown === null && this.#editor.text === '' ? this.#suggestion : null;
+    const hint = question === null && this.#editor.text === '' ? this.#suggestion : null;
     const ghost = hint === null ? '' : truncateToWidth(`${hint}  (Tab)`, columns() - displayWidth(prompt) - 2);
-    const note = shown === null && hasWaiting && this.#editor.text !== '' ? [WAITS] : [];
-    const offers = this.#offered && !shown ? offerRows(this.#offered, { columns: columns(), style, dim }) : [];
+    const note = question === null && hasWaiting && this.#editor.text !== '' ? [WAITS] : [];
+    const offers = this.#offered && !question ? offerRows(this.#offered, { columns: columns(), style, dim }) : [];
     const at = { row: cursor.row + note.length, column: cursor.column };
     const typed = [ghost === '' ? styled : styled + dim(ghost), ...rows.slice(1)];
     area.show('input', [...note, ...typed, ...offers], at);
@@ -182,11 +182,11 @@ class TypedRows implements Input {
   };
 
   #isTaken(typed: string | undefined, key: KeyPress): boolean {
-    const { shown } = this.#questions;
-    if (shown?.kind === 'menu') return this.#pressInMenu(shown, typed, key);
-    if (shown?.kind === 'pick') return this.#pressInPicker(shown, typed, key);
+    const { shown: question } = this.#questions;
+    if (question?.kind === 'menu') return this.#pressInMenu(question, typed, key);
+    if (question?.kind === 'pick') return this.#pressInPicker(question, typed, key);
     if (this.#search) return this.#pressInSearch(this.#search, typed, key);
-    return this.#offered !== null && !shown && this.#pressInOffer(this.#offered, key);
+    return this.#offered !== null && !question && this.#pressInOffer(this.#offered, key);
   }
 
   /** Returns false for a key that means the same with a menu open as without. */
@@ -227,12 +227,12 @@ class TypedRows implements Input {
   }
 
   #type(typed: string | undefined, key: KeyPress): void {
-    const { shown } = this.#questions;
+    const { shown: question } = this.#questions;
     const isEarly = key.name === 'enter' && Date.now() - this.#openedAt < EARLY_MS;
     const { editor, act } = pressKey(this.#asked, typed, isEarly ? { name: 'return' } : key);
     const before = this.#editor;
-    const isTab = key.name === 'tab' && !key.shift && !shown && !before.pasting;
-    if (shown?.kind === 'line') shown.editor = editor;
+    const isTab = key.name === 'tab' && !key.shift && !question && !before.pasting;
+    if (question?.kind === 'line') question.editor = editor;
     else if (isTab && before.text === '' && this.#suggestion !== null)
       this.#editor = newEditor(before.history, this.#suggestion);
     else if (isTab) void this.#accept();
@@ -244,10 +244,10 @@ class TypedRows implements Input {
   }
 
   #submit(now: boolean): void {
-    const { shown } = this.#questions;
-    if (shown?.kind === 'line') {
-      const line = fullText(shown.editor);
-      this.#place.say(`${shown.words.trimEnd()} ${line}`);
+    const { shown: question } = this.#questions;
+    if (question?.kind === 'line') {
+      const line = fullText(question.editor);
+      this.#place.say(`${question.words.trimEnd()} ${line}`);
       return this.#questions.answer(line);
     }
     const text = fullText(this.#editor);
