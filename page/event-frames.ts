@@ -21,13 +21,13 @@ type Sending = {
 
 /** `open` begins the stream; its signal is aborted when nothing more is wanted. */
 export function sendFrames({ left, closing, stalledMs }: Sending, open: (signal: AbortSignal) => NextText): Response {
-  const gone = new AbortController();
+  const stop = new AbortController();
   const end = (): void => {
-    if (gone.signal.aborted) return;
-    gone.abort();
+    if (stop.signal.aborted) return;
+    stop.abort();
     left();
   };
-  const signal = AbortSignal.any(closing ? [gone.signal, closing] : [gone.signal]);
+  const signal = AbortSignal.any(closing ? [stop.signal, closing] : [stop.signal]);
   signal.addEventListener('abort', end, { once: true });
   const next = open(signal);
   const encoder = new TextEncoder();
@@ -42,7 +42,7 @@ export function sendFrames({ left, closing, stalledMs }: Sending, open: (signal:
           end();
           return controller.close();
         }
-        if (gone.signal.aborted) return;
+        if (stop.signal.aborted) return;
         controller.enqueue(encoder.encode(text));
         if (stalledMs === undefined) return;
         stalled = setTimeout(() => (end(), controller.error(new Error('nothing was read'))), stalledMs);

@@ -106,8 +106,8 @@ export class OpsPage {
     this.app.get('/live', (context) => sendFeed(context, this.#fleets, fleetQueryOf(context).query));
     this.app.post('/bulk', async (context) => {
       try {
-        const { said, ok } = await actOnMany(this.#acting(context), await jsonBody(context));
-        return context.text(said, ok ? 200 : 409);
+        const { said: text, ok } = await actOnMany(this.#acting(context), await jsonBody(context));
+        return context.text(text, ok ? 200 : 409);
       } catch (error) {
         return context.text(showUnseen(reasonOf(error)), statusOf(error));
       }
@@ -131,18 +131,18 @@ export class OpsPage {
   async #actOn(context: Context, session: SessionId, name: Parameters<typeof actOnSession>[2]): Promise<Child> {
     const role = personIn(context, this.#access)?.role ?? 'look';
     const body = await jsonBody(context);
-    const { said, message, link, next } = await actOnSession(
-      { ports: this.#acting(context), role },
-      session,
-      name,
-      body,
-    );
+    const {
+      said: text,
+      message,
+      link,
+      next,
+    } = await actOnSession({ ports: this.#acting(context), role }, session, name, body);
     // The page shows a message until the session takes it, whoever reads it first.
     if (message !== undefined) await withFeed(this.feeds, session, (feed) => feed.wake(message));
     else this.feeds.tell(session, (feed) => feed.wake());
     await settleInInbox(this.#inboxes, session, name, body);
-    if (next) return <AnswerWithNext said={said} path={`/sessions/${session}/${next.action}`} label={next.label} />;
-    return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
+    if (next) return <AnswerWithNext text={text} path={`/sessions/${session}/${next.action}`} label={next.label} />;
+    return link === undefined ? text : <AnswerWithLink text={text} link={link} />;
   }
 }
 
@@ -252,9 +252,9 @@ function scheduleRoutes(
     const { name, action } = context.req.param();
     if (!isScheduleAction(action)) return context.notFound();
     return answer(context, async () => {
-      const said = await actOnSchedule(acting(context).schedules, name, action);
+      const text = await actOnSchedule(acting(context).schedules, name, action);
       await withFeed(plans, 'all', (feed) => feed.look());
-      return said;
+      return text;
     });
   });
 }
@@ -275,8 +275,10 @@ type FleetAsked = {
 /** Answers the person who asked with a sentence, in success and in failure. */
 async function answer(context: Context, work: () => Promise<Child>): Promise<Response> {
   try {
-    const said = await work();
-    return context.html(htmlOf(<p class="good">{typeof said === 'string' ? <TimedText text={said} /> : said}</p>));
+    const content = await work();
+    return context.html(
+      htmlOf(<p class="good">{typeof content === 'string' ? <TimedText text={content} /> : content}</p>),
+    );
   } catch (error) {
     const problem = <TimedText text={showUnseen(reasonOf(error))} />;
     return context.html(htmlOf(<p class="bad">{problem}</p>), statusOf(error));
@@ -292,21 +294,21 @@ async function jsonBody(context: Context): Promise<unknown> {
   }
 }
 
-function AnswerWithLink({ said, link }: { readonly said: string; readonly link: string }) {
+function AnswerWithLink({ text, link }: { readonly text: string; readonly link: string }) {
   return (
     <>
-      {`${said} `}
+      {`${text} `}
       <a href={link}>Open it</a>
     </>
   );
 }
 
-type NextProps = { readonly said: string; readonly path: string; readonly label: string };
+type NextProps = { readonly text: string; readonly path: string; readonly label: string };
 
-function AnswerWithNext({ said, path, label }: NextProps) {
+function AnswerWithNext({ text, path, label }: NextProps) {
   return (
     <>
-      {`${said} `}
+      {`${text} `}
       <button type="button" class="plain" hx-post={path} hx-target="#said">
         {label}
       </button>

@@ -120,12 +120,12 @@ export type PagePorts = Acting &
     said(session: SessionId, pending: PendingApproval): Promise<string>;
     /** Tells what has changed between two captures of a session's entries. Throws ClientProblem. */
     diffOf(
-      seen: Pick<SessionDescription, 'session' | 'cwd'>,
+      description: Pick<SessionDescription, 'session' | 'cwd'>,
       entries: readonly Entry[],
-      asked: DiffOptions,
+      options: DiffOptions,
     ): Promise<SessionDiff>;
     /** Looks at a file of the session's folder, as it is now on this host. */
-    file(seen: Pick<SessionDescription, 'cwd' | 'host'>, path: string): Promise<FileNow>;
+    file(description: Pick<SessionDescription, 'cwd' | 'host'>, path: string): Promise<FileNow>;
     /** Returns a sentence when no worker polls for the session, else null. */
     nobodyWorks(session: SessionDescription): Promise<string | null>;
     /** Reads steps; the result is at most a second or two old. */
@@ -229,9 +229,9 @@ function fleetPorts(
     abortWith(temporal.client, which.signal, () => listPage(finder, which));
   const startedSince = holdAnswers(
     async (hours: number) => {
-      const begun = performance.now();
+      const start = performance.now();
       const { sessions, cut } = await readStartedSince({ page }, hours);
-      return { sessions: cut ? null : sessions, took: performance.now() - begun };
+      return { sessions: cut ? null : sessions, took: performance.now() - start };
     },
     ({ took }) => Math.max(COUNTS_HOLD_MS, SUMS_REST * took),
   );
@@ -290,7 +290,7 @@ function shareLooks(opened: OpenedServer): SharedLooks {
   const schedules = hold((_all: 'all') => countSchedules(sessions.schedules), SCHEDULES_HOLD_MS);
   const polls = hold((taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }), POLLS_HOLD_MS);
   const read = stepReader(client);
-  const steps = hold((asked: string) => read(...(JSON.parse(asked) as Parameters<StepReader>)), STEPS_HOLD_MS);
+  const steps = hold((key: string) => read(...(JSON.parse(key) as Parameters<StepReader>)), STEPS_HOLD_MS);
   return {
     inbox: () => inbox('all'),
     lastDecision: () => last('all'),
@@ -299,8 +299,9 @@ function shareLooks(opened: OpenedServer): SharedLooks {
     scheduleCount: () => schedules('all'),
     beats: () => readBeats(client),
     pollers: hold((queue: string) => readPollers(client, queue), HEALTH_HOLD_MS),
-    steps: (...asked) => steps(JSON.stringify(asked)),
-    nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
+    steps: (...args) => steps(JSON.stringify(args)),
+    nobodyWorks: async (description) =>
+      (await polls(description.taskQueue)) ? null : describeNoWorker(description, description.session),
   };
 }
 
@@ -320,10 +321,10 @@ function sessionReaders(opened: OpenedServer, env: Env): SessionReaders {
     startOptions: (session) => readStartOptions(temporal.client, session),
     waiting: (session, pending) => transcriptReader(store).waiting(session, pending),
     said: (session, pending) => transcriptReader(store).said(session, pending),
-    file: (seen, path) => readWorkspaceFile(seen, path, here()),
-    diffOf: ({ session, cwd }, entries, asked) => {
+    file: (description, path) => readWorkspaceFile(description, path, here()),
+    diffOf: ({ session, cwd }, entries, options) => {
       const reading = openShadowReading(folder.root, env, hasPacks(entries));
-      return diffSession({ session, cwd, reading, store }, { entries, first: 0 }, asked);
+      return diffSession({ session, cwd, reading, store }, { entries, first: 0 }, options);
     },
   };
 }
@@ -338,19 +339,19 @@ export function holdAnswers<Key, Answer>(
   now = Date.now,
 ): (key: Key) => Promise<Answer> {
   type Held = { readonly answer: Promise<Answer>; until: number };
-  const held = new RecentMap<Key, Held>(MOST_HELD);
+  const answers = new RecentMap<Key, Held>(MOST_HELD);
   // Bound, so that a caller who gives up does not abort what others wait for.
   const askForAll = AsyncResource.bind(ask);
   return (key) => {
-    const known = held.get(key);
+    const known = answers.get(key);
     if (known && now() < known.until) return known.answer;
-    const asked: Held = { answer: askForAll(key), until: Infinity };
-    held.set(key, asked);
-    asked.answer.then(
-      (answer) => (asked.until = now() + holdMs(answer)),
-      () => (asked.until = 0),
+    const entry: Held = { answer: askForAll(key), until: Infinity };
+    answers.set(key, entry);
+    entry.answer.then(
+      (answer) => (entry.until = now() + holdMs(answer)),
+      () => (entry.until = 0),
     );
-    return asked.answer;
+    return entry.answer;
   };
 }
 

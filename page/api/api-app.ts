@@ -55,8 +55,8 @@ export function apiApp(ports: PagePorts, access: Access): Api {
     const { message, after } = readShape('the address', following, context.req.query());
     const last = context.req.header('last-event-id');
     const left = streams.open(listener.name ?? OWNER);
-    const asked = { session: sessionOf(context), message, after, last: last === '' ? undefined : last };
-    const stream = await openEventStream(ports, { ...asked, closing: closing.signal, left });
+    const request = { session: sessionOf(context), message, after, last: last === '' ? undefined : last };
+    const stream = await openEventStream(ports, { ...request, closing: closing.signal, left });
     return stream === null ? context.body(null, 204) : sendStream(context, stream);
   });
   app.all('*', (context) => {
@@ -163,8 +163,8 @@ function sessionOf(context: Context): SessionId {
 
 /** Ignores an invalid header, as W3C Trace Context asks. */
 function traceOf(context: Context): string | undefined {
-  const given = context.req.header('traceparent');
-  return isTraceparent(given) ? given : undefined;
+  const traceparent = context.req.header('traceparent');
+  return isTraceparent(traceparent) ? traceparent : undefined;
 }
 
 /**
@@ -180,9 +180,9 @@ function ownKey(name: string, key: MessageId | undefined): MessageId | undefined
 
 /** Accepts the key in quotes, as the draft has it, or without. */
 function keyOf(context: Context): MessageId | undefined {
-  const given = context.req.header('idempotency-key');
-  if (given === undefined) return undefined;
-  const key = /^"(.*)"$/.exec(given)?.[1] ?? given;
+  const header = context.req.header('idempotency-key');
+  if (header === undefined) return undefined;
+  const key = /^"(.*)"$/.exec(header)?.[1] ?? header;
   if (/^[\x21-\x7e]+$/.test(key) && key.length <= LONGEST_ID) return key as MessageId;
   throw new ClientProblem(
     'refused',

@@ -31,10 +31,10 @@ export const placeAt = (run: number, iteration: number): EventPlace => ({
   waiting: [],
 });
 
-export function formatPlace({ run, iteration, heard, loose, waiting }: EventPlace): string {
-  const parts = [heard.join(','), loose.join(','), waiting.map(encodeURIComponent).join(',')];
-  const told = parts.slice(0, parts.findLastIndex((part) => part !== '') + 1);
-  return [`${run}.${iteration}`, ...told].join(';');
+export function formatPlace({ run, iteration, heard: attempts, loose, waiting }: EventPlace): string {
+  const parts = [attempts.join(','), loose.join(','), waiting.map(encodeURIComponent).join(',')];
+  const used = parts.slice(0, parts.findLastIndex((part) => part !== '') + 1);
+  return [`${run}.${iteration}`, ...used].join(';');
 }
 
 /** A comma separates numbers of a list, so that a place can be read in only one way. */
@@ -43,7 +43,7 @@ const PLACE =
 
 /** Throws ClientProblem `refused`. */
 export function parsePlace(text: string): EventPlace {
-  const [found, run, iteration, heard = '', loose = '', waiting = ''] = PLACE.exec(text) ?? [];
+  const [found, run, iteration, attempts = '', loose = '', waiting = ''] = PLACE.exec(text) ?? [];
   const names = namesOf(waiting);
   if (found === undefined || names === null || Number(run) < 1)
     throw new ClientProblem('refused', 'Last-Event-ID is none that this stream gave: leave it out to begin anew');
@@ -51,7 +51,7 @@ export function parsePlace(text: string): EventPlace {
   return {
     run: Number(run),
     iteration: Number(iteration),
-    heard: list(heard),
+    heard: list(attempts),
     loose: list(loose),
     waiting: names,
   };
@@ -86,10 +86,10 @@ export class PlaceTracker {
   #kept: readonly string[];
   readonly #waiting: Set<string>;
 
-  constructor({ run, iteration, heard, loose, waiting }: EventPlace) {
+  constructor({ run, iteration, heard: attempts, loose, waiting }: EventPlace) {
     this.#run = run;
     this.#iteration = this.#current = iteration;
-    this.#heard = new Map(heard.map((attempt) => [attempt, iteration + 1]));
+    this.#heard = new Map(attempts.map((attempt) => [attempt, iteration + 1]));
     this.#older = new Map(loose.map((attempt) => [attempt, iteration]));
     this.#loose = new Set(loose);
     this.#kept = loose;
@@ -98,8 +98,14 @@ export class PlaceTracker {
 
   /** The place of a listener that has seen all events so far. */
   get place(): EventPlace {
-    const heard = [...this.#heard.keys()];
-    return { run: this.#run, iteration: this.#iteration, heard, loose: this.#kept, waiting: [...this.#waiting] };
+    const attempts = [...this.#heard.keys()];
+    return {
+      run: this.#run,
+      iteration: this.#iteration,
+      heard: attempts,
+      loose: this.#kept,
+      waiting: [...this.#waiting],
+    };
   }
 
   /** Tells whether the attempt has told something that was sent and stands. */

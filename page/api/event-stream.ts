@@ -35,13 +35,13 @@ type Ports = Pick<PagePorts, 'describe' | 'follow' | 'recent' | 'transcript'>;
  * Returns null when nothing is to come. Throws ClientProblem, and HttpProblem for a message that
  * was never sent.
  */
-export async function openEventStream(ports: Ports, asked: StreamRequest): Promise<Response | null> {
+export async function openEventStream(ports: Ports, request: StreamRequest): Promise<Response | null> {
   let stream: Response | null = null;
   try {
-    stream = await streamOf(ports, asked);
+    stream = await streamOf(ports, request);
     return stream;
   } finally {
-    if (stream === null) asked.left();
+    if (stream === null) request.left();
   }
 }
 
@@ -53,16 +53,18 @@ async function streamOf(
   if (message !== undefined && after !== undefined)
     throw new ClientProblem('refused', '`message` and `after` each say what is followed: give one of them');
   const from = last === undefined || last === OVER ? null : parsePlace(last);
-  const seen = await ports.describe(session);
-  if (last === OVER || (after !== undefined && hasNoRun(goalAfter(runBefore(after)), seen))) return null;
-  if (message !== undefined && from === null && !(await wasSent(ports, seen, message)))
+  const description = await ports.describe(session);
+  if (last === OVER || (after !== undefined && hasNoRun(goalAfter(runBefore(after)), description))) return null;
+  if (message !== undefined && from === null && !(await wasSent(ports, description, message)))
     throw new HttpProblem('no_message', `session ${session} was never sent message ${quoteId(message)}: send it first`);
   const goal = {
     ...(message !== undefined && { messageId: message as MessageId }),
     ...(after !== undefined && { after }),
   };
   return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) =>
-    nextText((onTrouble) => eventsWithPlaces(ports, { session, seen, from, goal, options: { signal, onTrouble } })),
+    nextText((onTrouble) =>
+      eventsWithPlaces(ports, { session, seen: description, from, goal, options: { signal, onTrouble } }),
+    ),
   );
 }
 
@@ -107,9 +109,9 @@ function nextText(open: (onTrouble: (why: string | null) => void) => AsyncGenera
     const text = trouble === undefined ? await Promise.race([coming, quiet]) : 'quiet';
     if (text !== 'quiet') return ((coming = null), text);
     if (trouble === undefined) return BEAT;
-    const said = `event: trouble\ndata: ${jsonLine({ why: trouble })}\n\n`;
+    const frame = `event: trouble\ndata: ${jsonLine({ why: trouble })}\n\n`;
     trouble = undefined;
-    return said;
+    return frame;
   };
 }
 

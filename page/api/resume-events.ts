@@ -39,8 +39,8 @@ function newEvents(ports: Ports, { session, goal, options }: Listening): AsyncIt
   return ports.follow(session, { ...goal, ...options });
 }
 
-function firstPlace({ seen, goal: { messageId, after } }: Listening): EventPlace {
-  if (after === undefined) return placeAt(goalOf(seen, messageId ?? null).from, 0);
+function firstPlace({ seen: description, goal: { messageId, after } }: Listening): EventPlace {
+  if (after === undefined) return placeAt(goalOf(description, messageId ?? null).from, 0);
   return typeof after === 'number' ? placeAt(after + 1, 0) : placeAt(after.run, after.iteration);
 }
 
@@ -49,24 +49,24 @@ async function* continueEvents(
   listening: Listening,
   placing: PlaceTracker,
 ): AsyncGenerator<Followed, void> {
-  const { session, seen, goal, options } = listening;
+  const { session, seen: description, goal, options } = listening;
   const from = placing.place;
   yield* tombstonesFor(from);
-  const stillWaiting = new Set(seen.approvals?.map(({ call }) => call));
+  const stillWaiting = new Set(description.approvals?.map(({ call }) => call));
   for (const call of from.waiting) if (!stillWaiting.has(call)) yield { type: 'approval_settled', session, call };
   const isNew = isNewAfter(from);
   let after: FollowOptions['after'] = { run: from.run, iteration: from.iteration };
   for (;;) {
-    let ended: Extract<WatchedEvent, { type: 'run_end' }>['ended'] | null = null;
+    let runEnd: Extract<WatchedEvent, { type: 'run_end' }>['ended'] | null = null;
     let result: Extract<Followed, { type: 'result' }> | null = null;
     for await (const event of ports.follow(session, { after, ...options })) {
-      if (event.type === 'run_end') ended = event.ended;
+      if (event.type === 'run_end') runEnd = event.ended;
       if (event.type === 'result') result = event;
       else if (isNew(event)) yield event;
     }
     if (options.signal?.aborted) return;
     const { messageId } = goal;
-    const isIt = messageId === undefined || ended?.messages.includes(messageId);
+    const isIt = messageId === undefined || runEnd?.messages.includes(messageId);
     if (result !== null && isIt) return yield result;
     if (result === null) break;
     // A later run answers the message.
@@ -77,8 +77,8 @@ async function* continueEvents(
 }
 
 /** Takes back what was heard of the iteration that is told again. */
-function* tombstonesFor({ heard, iteration }: EventPlace): Iterable<Followed> {
-  for (const place of heard) {
+function* tombstonesFor({ heard: attempts, iteration }: EventPlace): Iterable<Followed> {
+  for (const place of attempts) {
     const [step = 0, attempt = 0] = place.split('.').map(Number);
     const why = `told again from the beginning of iteration ${iteration + 1}`;
     yield tombstoneOf({ step, attempt }, { why, retold: true });
@@ -86,11 +86,11 @@ function* tombstonesFor({ heard, iteration }: EventPlace): Iterable<Followed> {
 }
 
 /** Returns a predicate that is false for events a listener at this place already knows. */
-function isNewAfter({ iteration, heard, loose, waiting }: EventPlace): (event: Followed) => boolean {
-  const [known, asked] = [new Set(loose.filter((one) => !heard.includes(one))), new Set(waiting)];
+function isNewAfter({ iteration, heard: attempts, loose, waiting }: EventPlace): (event: Followed) => boolean {
+  const [known, requested] = [new Set(loose.filter((one) => !attempts.includes(one))), new Set(waiting)];
   return (event) => {
     if (isApprovalEvent(event))
-      return event.type !== 'approval' && event.type !== 'question' ? true : !asked.delete(event.call);
+      return event.type !== 'approval' && event.type !== 'question' ? true : !requested.delete(event.call);
     if (event.type === 'result' || isTombstone(event)) return true;
     if ('iteration' in event && event.iteration > iteration) known.clear();
     return !known.has(attemptName(event));

@@ -50,30 +50,30 @@ export type Route = {
 type RouteFacts = Omit<Route, 'query' | 'body' | 'run' | 'method'>;
 
 export function getRoute<Query>(
-  told: Omit<RouteFacts, 'role' | 'status'>,
+  facts: Omit<RouteFacts, 'role' | 'status'>,
   query: z.ZodType<Query>,
   run: (request: ApiRequest, query: Query) => Promise<object>,
 ): Route {
-  const read = (request: ApiRequest, given: unknown) => run(request, readShape('the address', query, given));
-  return { ...told, method: 'get', role: 'look', status: 200, query, body: null, run: read };
+  const read = (request: ApiRequest, address: unknown) => run(request, readShape('the address', query, address));
+  return { ...facts, method: 'get', role: 'look', status: 200, query, body: null, run: read };
 }
 
 export function postRoute<Body>(
-  told: Omit<RouteFacts, 'status'> & Partial<Pick<RouteFacts, 'status'>>,
+  facts: Omit<RouteFacts, 'status'> & Partial<Pick<RouteFacts, 'status'>>,
   body: z.ZodType<Body>,
   run: (request: ApiRequest, body: Body) => Promise<object>,
 ): Route {
   const query = nothing;
-  const act = (request: ApiRequest, given: unknown, sent: unknown) => {
-    readShape('the address', query, given);
+  const act = (request: ApiRequest, address: unknown, sent: unknown) => {
+    readShape('the address', query, address);
     return run(request, readShape('the body', body, sent));
   };
-  return { status: 200, ...told, method: 'post', query, body, run: act };
+  return { status: 200, ...facts, method: 'post', query, body, run: act };
 }
 
 /** Throws ClientProblem `refused`. */
-export function readShape<T>(what: string, schema: z.ZodType<T>, given: unknown): T {
-  const { success, data, error } = schema.safeParse(given);
+export function readShape<T>(what: string, schema: z.ZodType<T>, input: unknown): T {
+  const { success, data, error } = schema.safeParse(input);
   if (success) return data;
   const [issue] = error.issues;
   const where = issue?.path.length ? `: ${issue.path.join('.')}` : '';
@@ -94,8 +94,8 @@ export async function unlessDone(
   } catch (error) {
     if (key === undefined || !(error instanceof ClientProblem)) throw error;
     if (error.kind !== 'no_call' && error.kind !== 'closed' && error.kind !== 'refused') throw error;
-    const { asked } = await ports.recent(session as Parameters<typeof ports.recent>[0]);
-    if (!asked.some((one) => one.by === by && isIt(one))) throw error;
+    const { asked: requests } = await ports.recent(session as Parameters<typeof ports.recent>[0]);
+    if (!requests.some((one) => one.by === by && isIt(one))) throw error;
     return undefined;
   }
 }

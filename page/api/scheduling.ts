@@ -101,15 +101,15 @@ async function listPage({ ports, signal }: ApiRequest): Promise<object> {
  */
 async function createOnce(
   { acting, by, key, signal }: ApiRequest,
-  { cron, task, name, options = {}, ...given }: z.infer<typeof shapes.schedule>,
+  { cron, task, name, options = {}, ...settings }: z.infer<typeof shapes.schedule>,
 ): Promise<object> {
-  const made = name === undefined && key !== undefined ? nameOf(by, key) : undefined;
-  const named = present({ ...checkRunOptions(options), ...given, name: name ?? made, signal });
+  const derivedName = name === undefined && key !== undefined ? nameOf(by, key) : undefined;
+  const named = present({ ...checkRunOptions(options), ...settings, name: name ?? derivedName, signal });
   try {
     return await acting.schedules.create(cron, task, named);
   } catch (error) {
-    if (made === undefined || !(error instanceof ClientProblem) || error.kind !== 'refused') throw error;
-    return await acting.schedules.describe(made, { signal }).catch(() => {
+    if (derivedName === undefined || !(error instanceof ClientProblem) || error.kind !== 'refused') throw error;
+    return await acting.schedules.describe(derivedName, { signal }).catch(() => {
       throw error;
     });
   }

@@ -21,7 +21,7 @@ const whole = text
   .meta({ written: { type: 'integer', minimum: 0 } });
 const yes = z
   .enum(['true', 'false'])
-  .transform((given) => given === 'true')
+  .transform((word) => word === 'true')
   .meta({ written: { type: 'boolean' } });
 export const listing = z.strictObject({
   filter: text.describe('as in docs/finding.md: phase:waiting cost>1 sort:-cost').optional(),

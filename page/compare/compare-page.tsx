@@ -64,7 +64,7 @@ export async function comparePage(
             <option value={session}>{showUnseen(title)}</option>
           ))}
         </datalist>
-        {sessions.length < 2 ? <Choices recent={recent} asked={request} /> : <Comparison sessions={sessions} />}
+        {sessions.length < 2 ? <Choices recent={recent} request={request} /> : <Comparison sessions={sessions} />}
       </div>
     </Layout>,
   );
@@ -74,8 +74,8 @@ export async function comparePage(
 const OFFERED = 50;
 
 /** Offers the first session, then the second. */
-function Choices({ recent, asked }: { readonly recent: readonly SessionInfo[]; readonly asked: CompareRequest }) {
-  const first = asked.a || asked.b;
+function Choices({ recent, request }: { readonly recent: readonly SessionInfo[]; readonly request: CompareRequest }) {
+  const first = request.a || request.b;
   const offered = recent.filter(({ session }) => session !== first);
   return (
     <>
@@ -223,13 +223,13 @@ function Options({ sessions }: Compared) {
 function FilesOfEach({ sessions }: Compared) {
   return (
     <div class="compare-heads">
-      {sessions.map(({ files, seen }, at) => (
+      {sessions.map(({ files, seen: description }, at) => (
         <section class="card pad" aria-label={`Files of ${LETTERS[at]}`}>
           {files.length === 0 ? <p class="quiet">None.</p> : null}
           <ul>
             {files.slice(0, MOST_FILES).map(({ path }) => (
               <li>
-                <a href={`/sessions/${seen.session}/files?file=${encodeURIComponent(path)}`}>
+                <a href={`/sessions/${description.session}/files?file=${encodeURIComponent(path)}`}>
                   <code>{showUnseen(path)}</code>
                 </a>
               </li>

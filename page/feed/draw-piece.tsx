@@ -35,14 +35,17 @@ export function drawPiece(item: ViewItem, progress: (anchor: string) => Progress
     }
     case 'text_delta':
     case 'thinking_delta': {
-      const shown = { id: `${id}-text`, children: showUnseen(item.text.slice(0, STREAMED)) };
+      const attributes = { id: `${id}-text`, children: showUnseen(item.text.slice(0, STREAMED)) };
       const thinking = (
         <details class="thinking">
           <summary>Thinking</summary>
-          <pre class="said" {...shown} />
+          <pre class="said" {...attributes} />
         </details>
       );
-      return wrapPiece(id, htmlOf(event.type === 'thinking_delta' ? thinking : <pre class="said agent" {...shown} />));
+      return wrapPiece(
+        id,
+        htmlOf(event.type === 'thinking_delta' ? thinking : <pre class="said agent" {...attributes} />),
+      );
     }
     case 'tool_end':
     case 'reply':

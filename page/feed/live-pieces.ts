@@ -36,8 +36,8 @@ export class LivePieces {
 
   /** The pieces for a new viewer. */
   get html(): string {
-    const shown = this.#view.items.filter((item) => isDrawn(item) && !this.#hidden.has(item));
-    return shown.map((item) => this.#draw(item)).join('');
+    const visible = this.#view.items.filter((item) => isDrawn(item) && !this.#hidden.has(item));
+    return visible.map((item) => this.#draw(item)).join('');
   }
 
   /** Returns the progress of a call whose outcome is not stored. */
@@ -79,19 +79,19 @@ export class LivePieces {
       }
       case 'patch': {
         const { item, text } = change;
-        const shown = text.slice(0, Math.max(0, STREAMED + text.length - item.text.length));
-        if (shown === '' || this.#hidden.has(item)) return [];
-        return [{ do: 'text', id: `${pieceId(item)}-text`, text: showUnseen(shown) }];
+        const addition = text.slice(0, Math.max(0, STREAMED + text.length - item.text.length));
+        if (addition === '' || this.#hidden.has(item)) return [];
+        return [{ do: 'text', id: `${pieceId(item)}-text`, text: showUnseen(addition) }];
       }
       case 'drop':
         return this.#drop(change.items);
       case 'revoke': {
         const { items, tombstone } = change;
-        const said = items.filter(({ event }) => OUTPUT.has(event.type)).map((item) => this.#draw(item));
+        const output = items.filter(({ event }) => OUTPUT.has(event.type)).map((item) => this.#draw(item));
         const dropped = this.#drop(items);
-        if (tombstone.retold || said.length === 0) return dropped;
+        if (tombstone.retold || output.length === 0) return dropped;
         const id = `void-${(this.#voids += 1)}`;
-        return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(tombstone, said.join(''))) }];
+        return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(tombstone, output.join(''))) }];
       }
     }
   }
@@ -137,8 +137,8 @@ function progressAfter(
 ): Progress {
   if (event.type === 'tool_start') return { kind: 'running', said: '' };
   if (event.type === 'tool_progress') {
-    const said = `${before?.kind === 'running' ? before.said : ''}${event.text}`.slice(-SAID);
-    return { kind: 'running', said };
+    const output = `${before?.kind === 'running' ? before.said : ''}${event.text}`.slice(-SAID);
+    return { kind: 'running', said: output };
   }
   const { isError, content, durationMs, untimed } = event;
   return { kind: 'ended', isError, content, durationMs: untimed ? null : durationMs };

@@ -9,7 +9,7 @@ export type OpenFeeds<Key, Feed> = {
    * Tells something to a feed that is open, or as soon as it is, and opens none. Why it could not
    * be opened is for those who enter it.
    */
-  tell(key: Key, told: (feed: Feed) => void): void;
+  tell(key: Key, use: (feed: Feed) => void): void;
   /** Number of open feeds. */
   readonly size: number;
   /** Number of viewers. */
@@ -27,9 +27,9 @@ export function openFeeds<Key, Feed extends { close(): void }>(
   open: (key: Key, isWatched: () => boolean) => Promise<Feed>,
   lingerMs = LINGER_MS,
 ): OpenFeeds<Key, Feed> {
-  const kept = new Map<Key, Open<Feed>>();
+  const entries = new Map<Key, Open<Feed>>();
   const shut = (key: Key, entry: Open<Feed>): void => {
-    if (kept.get(key) === entry) kept.delete(key);
+    if (entries.get(key) === entry) entries.delete(key);
     if (entry.closing) clearTimeout(entry.closing);
     void entry.feed.then(
       (feed) => feed.close(),
@@ -39,34 +39,34 @@ export function openFeeds<Key, Feed extends { close(): void }>(
   const openAnew = (key: Key): Open<Feed> => {
     const entry: { watchers: number; closing: null } = { watchers: 0, closing: null };
     const opened = Object.assign(entry, { feed: open(key, () => entry.watchers > 0) });
-    kept.set(key, opened);
+    entries.set(key, opened);
     return opened;
   };
   const shutOldest = (): void => {
-    const unwatched = [...kept].filter(([, { closing }]) => closing !== null);
+    const unwatched = [...entries].filter(([, { closing }]) => closing !== null);
     for (const [key, entry] of unwatched.slice(0, -MOST_LINGERING)) shut(key, entry);
   };
   return {
     get size() {
-      return kept.size;
+      return entries.size;
     },
     get watchers() {
-      return [...kept.values()].reduce((sum, { watchers }) => sum + watchers, 0);
+      return [...entries.values()].reduce((sum, { watchers }) => sum + watchers, 0);
     },
     enter: async (key) => {
-      const entry = kept.get(key) ?? openAnew(key);
+      const entry = entries.get(key) ?? openAnew(key);
       if (entry.closing) clearTimeout(entry.closing);
       entry.closing = null;
       entry.watchers += 1;
-      let gone = false;
+      let hasLeft = false;
       const leave = (): void => {
-        if (gone) return;
-        gone = true;
+        if (hasLeft) return;
+        hasLeft = true;
         entry.watchers -= 1;
-        if (entry.watchers > 0 || kept.get(key) !== entry) return;
+        if (entry.watchers > 0 || entries.get(key) !== entry) return;
         // The last that was left is the last to be shut.
-        kept.delete(key);
-        kept.set(key, entry);
+        entries.delete(key);
+        entries.set(key, entry);
         entry.closing = setTimeout(() => shut(key, entry), lingerMs);
         entry.closing.unref();
         shutOldest();
@@ -78,9 +78,9 @@ export function openFeeds<Key, Feed extends { close(): void }>(
         throw error;
       }
     },
-    tell: (key, told) => void kept.get(key)?.feed.then(told, () => undefined),
+    tell: (key, use) => void entries.get(key)?.feed.then(use, () => undefined),
     close: () => {
-      for (const [key, entry] of kept) shut(key, entry);
+      for (const [key, entry] of entries) shut(key, entry);
     },
   };
 }

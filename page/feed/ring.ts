@@ -38,7 +38,7 @@ export type Ring = {
 const MOST = 2_000_000;
 
 export function changeRing(most = MOST): Ring {
-  const kept: Change[] = [];
+  const buffer: Change[] = [];
   let first = 0;
   let size = 0;
   const waiting = new Set<() => void>();
@@ -49,27 +49,27 @@ export function changeRing(most = MOST): Ring {
   return {
     epoch: randomBytes(6).toString('hex'),
     get now() {
-      return first + kept.length;
+      return first + buffer.length;
     },
     push: (...changes) => {
       for (const change of changes) {
-        kept.push(change);
+        buffer.push(change);
         size += sizeOf(change);
       }
-      let gone = 0;
-      for (; size > most && gone < kept.length - 1; gone += 1) size -= sizeOf(kept[gone] as Change);
-      kept.splice(0, gone);
-      first += gone;
+      let excess = 0;
+      for (; size > most && excess < buffer.length - 1; excess += 1) size -= sizeOf(buffer[excess] as Change);
+      buffer.splice(0, excess);
+      first += excess;
       if (changes.length > 0) wake();
     },
     forget: () => {
-      first += kept.length + 1;
-      kept.length = size = 0;
+      first += buffer.length + 1;
+      buffer.length = size = 0;
       wake();
     },
     since: (at) => {
-      if (at < first || at > first + kept.length) return null;
-      return { changes: kept.slice(at - first), at: first + kept.length };
+      if (at < first || at > first + buffer.length) return null;
+      return { changes: buffer.slice(at - first), at: first + buffer.length };
     },
     changed: (signal) => {
       if (signal.aborted) return Promise.resolve();

@@ -76,8 +76,8 @@ export class SessionFeed {
 
   /** Returns the context for items `from` up to but not including `to`. */
   async context(from: number, to: number): Promise<ItemContext> {
-    const shown = this.#state.items.all.slice(from, to).map(({ entry }) => entry);
-    return { ...itemContext(this.#state), bodies: await readBodies(this.#state, shown) };
+    const entries = this.#state.items.all.slice(from, to).map(({ entry }) => entry);
+    return { ...itemContext(this.#state), bodies: await readBodies(this.#state, entries) };
   }
 
   /** Looks again now because something was sent, perhaps a message. */
@@ -113,12 +113,12 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
 
 /** Describes a session, with what its run under way does now. */
 async function lookAt({ describe, running }: PagePorts, session: SessionId): Promise<SessionDescription> {
-  const seen = await describe(session);
-  return isUnderWay(seen) ? withRunning(seen, (await running([seen])).get(session)) : seen;
+  const description = await describe(session);
+  return isUnderWay(description) ? withRunning(description, (await running([description])).get(session)) : description;
 }
 
 function newState(about: Pick<State, 'ports' | 'session' | 'frame' | 'seen'>): State {
-  const { ports, session, seen } = about;
+  const { ports, session, seen: description } = about;
   const state: State = {
     ...about,
     ring: changeRing(),
@@ -144,7 +144,7 @@ function newState(about: Pick<State, 'ports' | 'session' | 'frame' | 'seen'>): S
     places: new Map(),
     placesAt: 0,
     view: emptyView(session),
-    run: seen.runs,
+    run: description.runs,
     heard: Date.now(),
     opened: false,
     toldAgain: new Set(),

@@ -113,8 +113,30 @@ export type State = {
 };
 
 export function standingOf(state: State): Standing {
-  const { seen, items, approvals, places, trouble, runConfig: config, pending, recent, background, agents } = state;
-  return { seen, items, approvals, places, troubles: trouble.list(), config, pending, recent, background, agents };
+  const {
+    seen: description,
+    items,
+    approvals,
+    places,
+    trouble,
+    runConfig: config,
+    pending,
+    recent,
+    background,
+    agents,
+  } = state;
+  return {
+    seen: description,
+    items,
+    approvals,
+    places,
+    troubles: trouble.list(),
+    config,
+    pending,
+    recent,
+    background,
+    agents,
+  };
 }
 
 export function drawStoredCard(
@@ -193,13 +215,13 @@ function startOver(state: State): void {
 }
 
 async function drawItems(state: State, items: readonly Item[]): Promise<Change[]> {
-  const shown = items.filter(isDrawn);
+  const visible = items.filter(isDrawn);
   const bodies = await readBodies(
     state,
-    shown.map(({ entry }) => entry),
+    visible.map(({ entry }) => entry),
   );
   const context: ItemContext = { ...itemContext(state), bodies };
-  return shown.map((item) => ({
+  return visible.map((item) => ({
     do: 'put',
     id: itemId(item.position),
     into: ITEMS,
@@ -263,8 +285,8 @@ function noteCompacted(state: State): void {
 }
 
 export async function readApprovals(state: State): Promise<void> {
-  const { ports, session, seen, pieces } = state;
-  const pending = seen.status === 'open' ? (seen.approvals ?? []) : [];
+  const { ports, session, seen: description, pieces } = state;
+  const pending = description.status === 'open' ? (description.approvals ?? []) : [];
   const known = new Map(state.approvals.map((approval) => [`${approval.call} ${approval.inputHash}`, approval]));
   try {
     const approvals: WaitingApproval[] = [];
@@ -285,11 +307,11 @@ const PLACE_MS = 5_000;
 
 /** Looks at where the first call that waits would run: the others are not on the screen. */
 async function readPlaces(state: State): Promise<void> {
-  const { ports, seen, places } = state;
+  const { ports, seen: description, places } = state;
   const [first] = state.approvals;
   if (first && places.has(first.call) && Date.now() - state.placesAt < PLACE_MS) return;
   state.placesAt = Date.now();
-  const place = first && !first.question ? await readPlace(ports, first, seen.cwd) : null;
+  const place = first && !first.question ? await readPlace(ports, first, description.cwd) : null;
   state.places = new Map(first && place ? [[first.call, place]] : []);
 }
 
@@ -340,14 +362,14 @@ export async function readLately(state: State): Promise<void> {
     state,
     open.map(({ id, body }) => ({ kind: 'user', id, body })),
   );
-  const told = open.map(({ id, body, now, compact }) => ({
+  const messages = open.map(({ id, body, now, compact }) => ({
     id,
     ...(compact && { compact: true as const }),
     text: body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? `(a prompt of ${body.bytes} bytes)`),
     now: now ?? false,
   }));
   // Messages sent while the history was read are not in it.
-  const ids = new Set(told.map(({ id }) => id));
+  const ids = new Set(messages.map(({ id }) => id));
   const isMore = ({ id }: PendingMessage): boolean => !ids.has(id) && !known.has(id) && !state.tookUp.has(id);
-  state.pending = [...told, ...state.pending.filter(isMore)];
+  state.pending = [...messages, ...state.pending.filter(isMore)];
 }

@@ -66,7 +66,7 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
           class="sessions"
           id="sessions"
           data-filter={wholeFilter(view)}
-          data-hidden={columnList.flatMap(([id, { shown }]) => (shown ? [] : id)).join(' ')}
+          data-hidden={columnList.flatMap(([id, { shown: visible }]) => (visible ? [] : id)).join(' ')}
         >
           <caption class="unseen">Sessions</caption>
           <thead>
@@ -117,9 +117,9 @@ function ListTools({ view }: { readonly view: FleetView }) {
         <summary class="button small">Columns</summary>
         <fieldset class="pop">
           <legend class="unseen">Columns to show</legend>
-          {columnList.map(([id, { name, shown }]) => (
+          {columnList.map(([id, { name, shown: visible }]) => (
             <label class="row">
-              <input type="checkbox" name="column" value={id} checked={shown} /> {name}
+              <input type="checkbox" name="column" value={id} checked={visible} /> {name}
             </label>
           ))}
         </fieldset>

@@ -25,10 +25,10 @@ export type Plots = {
 /** Milliseconds over which the rate of spending is taken. */
 const RATE_MS = 5 * 60_000;
 
-export function plotsOf({ points, seen, since, spentSince, source, step }: FleetHistory): Plots {
+export function plotsOf({ points, seen: samples, since, spentSince, source, step }: FleetHistory): Plots {
   const column = (of: (point: FleetPoint) => number | null): readonly number[] => points.map((point) => of(point) ?? 0);
   const cents = column(({ cost }) => sumOf(cost) * 100);
-  const recent = seen.slice(-Math.max(1, Math.round(RATE_MS / step)));
+  const recent = samples.slice(-Math.max(1, Math.round(RATE_MS / step)));
   const isKnown = recent.some(({ cost }) => cost !== null);
   const used = recent.reduce((sum, { cost }) => sum + sumOf(cost) * 100, 0);
   return {

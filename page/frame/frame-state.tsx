@@ -72,8 +72,8 @@ const answerText = (name: string, answer: HealthAnswer): string =>
 function healthOf({ health, counts }: Looked): FrameState['health'] {
   const { server, store, workers, commands } = health;
   const polled = workers === null ? [] : [workers === 0 ? 'no worker' : formatCount(workers, 'worker')];
-  const held = (['confined', 'refused', 'unconfined'] as const).filter((policy) => commands[policy] > 0);
-  const policies = held.length === 0 ? [] : [`commands ${held.join(', ')}`];
+  const used = (['confined', 'refused', 'unconfined'] as const).filter((policy) => commands[policy] > 0);
+  const policies = used.length === 0 ? [] : [`commands ${used.join(', ')}`];
   const text = [answerText('server', server), ...polled, answerText('store', store), ...policies].join(' · ');
   const failed = 'problem' in server || 'problem' in store || (workers === 0 && (counts?.waiting_worker ?? 0) > 0);
   const slow = [server, store].some((one) => 'ms' in one && one.ms > SLOW_MS) || workers === 0;

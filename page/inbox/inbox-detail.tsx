@@ -31,7 +31,7 @@ export type DetailProps = {
 const LONGEST_SAID = 4_000;
 
 export function InboxDetail(props: DetailProps) {
-  const { item, said, cwd } = props;
+  const { item, said: words, cwd } = props;
   const { id, approval, summary, session } = item;
   const { session: name, call, inputHash, reason, deadline, problem, question } = approval;
   const isQuestion = question !== undefined;
@@ -79,10 +79,10 @@ export function InboxDetail(props: DetailProps) {
             </span>
           </dd>
         </dl>
-        {said === '' ? null : (
+        {words === '' ? null : (
           <section class="card pad inbox-said" aria-label="What it said before the call">
             <p class="quiet">What it said before the call</p>
-            <p class="words">{showUnseen(said.slice(-LONGEST_SAID))}</p>
+            <p class="words">{showUnseen(words.slice(-LONGEST_SAID))}</p>
           </section>
         )}
         {problem === undefined ? null : <p class="bad inbox-problem">{showUnseen(problem)}</p>}

@@ -139,7 +139,7 @@ function inboxParts(items: readonly InboxItem[], waiting: number, troubles: read
   };
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, INBOX.banners, <Banner trouble={trouble} />)),
-    part('inbox-count', INBOX.head, <InboxCount waiting={waiting} shown={items.length} />),
+    part('inbox-count', INBOX.head, <InboxCount waiting={waiting} visible={items.length} />),
     ...(isSplit ? [part('group-soon', INBOX.list, <Group id="group-soon" name="Auto-denied within the hour" />)] : []),
     ...soon.map(row),
     ...(isSplit ? [part('group-rest', INBOX.list, <Group id="group-rest" name="Waiting" />)] : []),
@@ -147,8 +147,8 @@ function inboxParts(items: readonly InboxItem[], waiting: number, troubles: read
   ];
 }
 
-function InboxCount({ waiting, shown }: { readonly waiting: number; readonly shown: number }) {
-  const more = waiting > shown ? `, ${formatNumber(shown)} shown` : '';
+function InboxCount({ waiting, visible }: { readonly waiting: number; readonly visible: number }) {
+  const more = waiting > visible ? `, ${formatNumber(visible)} shown` : '';
   return (
     <span id="inbox-count">
       {waiting === 0 ? 'Nothing is waiting' : `${waiting.toLocaleString('en')} waiting, most urgent first${more}`}

@@ -57,7 +57,7 @@ export async function openSchedulesFeed(ports: SchedulesPorts): Promise<Schedule
     }
     parts = partsOf(found, trouble.list(), ends);
     const changes = frameChanges(drawn, parts);
-    const ids = found.shown.map(({ name }) => rowId(name));
+    const ids = found.schedules.map(({ name }) => rowId(name));
     if (changes.length > 0) ring.push(...changes, { do: 'order', into: SCHEDULES.rows, ids });
   };
   const goOn = async (): Promise<void> => {
@@ -74,7 +74,7 @@ export async function openSchedulesFeed(ports: SchedulesPorts): Promise<Schedule
   };
 }
 
-type Found = { readonly shown: readonly ScheduleInfo[]; readonly more: boolean };
+type Found = { readonly schedules: readonly ScheduleInfo[]; readonly more: boolean };
 
 /** The most sessions whose ends are remembered. */
 const MOST_ENDS = 1_000;
@@ -86,8 +86,8 @@ const MOST_ENDS = 1_000;
 function endReader({ describe }: Pick<SchedulesPorts, 'describe'>): (found: Found) => Promise<Ends> {
   const over = new RecentMap<string, SessionState>(MOST_ENDS);
   const few = createLimit(10);
-  return async ({ shown }) => {
-    const sessions = shown.flatMap(({ session, firings }) =>
+  return async ({ schedules }) => {
+    const sessions = schedules.flatMap(({ session, firings }) =>
       session === null ? firings.slice(0, FIRINGS).map((firing) => firing.session) : [],
     );
     const read = sessions.map((session) =>
@@ -120,17 +120,17 @@ async function findSchedules({ schedules }: Pick<PagePorts, 'schedules'>): Promi
   const sorted = found
     .slice(0, MOST)
     .toSorted((one, other) => (due(one) === due(other) ? (one.name < other.name ? -1 : 1) : due(one) - due(other)));
-  return { shown: sorted, more: found.length > MOST };
+  return { schedules: sorted, more: found.length > MOST };
 }
 
 const rowId = (name: string): string => `schedule-${name}`;
 
-function partsOf({ shown, more }: Found, troubles: readonly Trouble[], ends: Ends): readonly FramePart[] {
+function partsOf({ schedules, more }: Found, troubles: readonly Trouble[], ends: Ends): readonly FramePart[] {
   const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, SCHEDULES.banners, <Banner trouble={trouble} />)),
-    part('how-many', SCHEDULES.count, <HowMany count={shown.length} more={more} />),
-    ...shown.map((schedule) =>
+    part('how-many', SCHEDULES.count, <HowMany count={schedules.length} more={more} />),
+    ...schedules.map((schedule) =>
       part(rowId(schedule.name), SCHEDULES.rows, <ScheduleRow schedule={schedule} ends={ends} />),
     ),
   ];

@@ -56,15 +56,15 @@ const questionForm = z.object({ question: text });
 
 /** A field of a form; an empty one counts as not given. */
 const amount = text
-  .transform((given) => (given.trim() === '' ? undefined : Number(given)))
-  .refine((given) => given === undefined || Number.isFinite(given), 'is no number')
+  .transform((value) => (value.trim() === '' ? undefined : Number(value)))
+  .refine((value) => value === undefined || Number.isFinite(value), 'is no number')
   .optional();
 const more = z
   .object({ maxTurns: amount, maxBudgetUsd: amount, maxTokens: amount, minutes: amount })
-  .transform((given) => present(given));
-const lines = text.transform((given) => given.split('\n').flatMap((line) => line.trim() || []));
-const option = text.transform((given) =>
-  given.trim() === '' ? undefined : given.trim() === 'none' ? null : given.trim(),
+  .transform((limits) => present(limits));
+const lines = text.transform((value) => value.split('\n').flatMap((line) => line.trim() || []));
+const option = text.transform((value) =>
+  value.trim() === '' ? undefined : value.trim() === 'none' ? null : value.trim(),
 );
 const mode = z.union([z.literal('').transform(() => undefined), z.enum(permissionModes)]);
 const next = z
@@ -95,16 +95,16 @@ const plainAction =
 
 const actions: Readonly<Record<string, Act>> = {
   send: async (ports, session, body) => {
-    const given = readForm(sent, body);
-    const now = given.now !== undefined;
-    const message = { id: newMessageId(), text: given.text, now };
-    await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
+    const form = readForm(sent, body);
+    const now = form.now !== undefined;
+    const message = { id: newMessageId(), text: form.text, now };
+    await ports.send(session, form.text, { messageId: message.id, now, querySource: 'page' });
     return { said: now ? `${operations.send.done} It interrupts the run.` : operations.send.done, message };
   },
   aside: async (ports, session, body) => {
     const { question } = readForm(questionForm, body);
-    const aside = await ports.askAside(session, question);
-    return { said: `${showUnseen(aside.answer)}\n\n(${asideCost(aside)})` };
+    const reply = await ports.askAside(session, question);
+    return { said: `${showUnseen(reply.answer)}\n\n(${asideCost(reply)})` };
   },
   continue: async (ports, session) => {
     const message = { id: newMessageId(), text: CONTINUE, now: false };
@@ -113,8 +113,8 @@ const actions: Readonly<Record<string, Act>> = {
   },
   again: async (ports, session) => {
     const { prompt, options } = await readBeginning(ports, session);
-    const begun = await ports.start(prompt, { ...options, querySource: 'page' });
-    return { said: 'Started as a new session.', link: `/sessions/${begun.session}` };
+    const handle = await ports.start(prompt, { ...options, querySource: 'page' });
+    return { said: 'Started as a new session.', link: `/sessions/${handle.session}` };
   },
   fork: async (ports, session, body) => {
     const { session: fork, cwd, files } = await ports.fork(session, readForm(forkForm, body));
@@ -149,8 +149,8 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: operations.answer.done };
   },
   topUp: async (ports, session, body) => {
-    const { minutes, ...given } = readForm(more, body);
-    const limits = { ...given, ...(minutes === undefined ? {} : { timeoutMs: minutes * 60_000 }) };
+    const { minutes, ...amounts } = readForm(more, body);
+    const limits = { ...amounts, ...(minutes === undefined ? {} : { timeoutMs: minutes * 60_000 }) };
     await ports.topUp(session, { ...limits, exact: true });
     // It is set, whether or not the transcript can be read now.
     const exceeded = await isExceeded(ports, session, limits).catch(() => false);
@@ -222,9 +222,9 @@ export async function actOnMany(
   ports: PagePorts,
   body: unknown,
 ): Promise<{ readonly said: string; readonly ok: boolean }> {
-  const asked = readForm(several, body);
-  const { action } = asked;
-  const sessions = 'sessions' in asked ? asked.sessions : await matchingIds(ports, asked);
+  const request = readForm(several, body);
+  const { action } = request;
+  const sessions = 'sessions' in request ? request.sessions : await matchingIds(ports, request);
   if (sessions.length === 0) throw new ClientProblem('refused', 'no session matches now: nothing was done');
   const few = createLimit(TOGETHER);
   const requests = sessions.map((session) => few(() => ports[action](session)));
@@ -233,9 +233,9 @@ export async function actOnMany(
   );
   const done = sessions.length - failed.length;
   // The page calls it as its button does.
-  const said = `Asked ${formatCount(done, 'session')} to ${action === 'cancel' ? 'end' : action}.`;
-  if (failed.length === 0) return { said, ok: true };
-  return { said: `${said} ${formatCount(failed.length, 'session')} not: ${failed[0]}`, ok: false };
+  const sentence = `Asked ${formatCount(done, 'session')} to ${action === 'cancel' ? 'end' : action}.`;
+  if (failed.length === 0) return { said: sentence, ok: true };
+  return { said: `${sentence} ${formatCount(failed.length, 'session')} not: ${failed[0]}`, ok: false };
 }
 
 /** Pages that are read for a filter; a page may be empty and have a next one. */
@@ -287,8 +287,8 @@ async function firstDecision(
     await decide();
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
-    const { asked } = await ports.recent(session);
-    const first = asked.find((one) => 'call' in one && one.call === call);
+    const { asked: requests } = await ports.recent(session);
+    const first = requests.find((one) => 'call' in one && one.call === call);
     if (first === undefined) throw error;
     const ago = shortAge(Date.now() - first.at);
     throw new ClientProblem(

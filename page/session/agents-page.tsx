@@ -13,12 +13,12 @@ import { placeIn, SessionShell } from './session-shell.tsx';
 
 export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 'temporalUi'>): string {
   const place = placeIn(feed);
-  const { seen, items, agents } = feed.standing;
+  const { seen: description, items, agents } = feed.standing;
   const calls = transcriptFacts(items).agents;
   const now = Date.now();
   const places = new Map([...matchAgents(calls, agents)].map(([anchor, { session }]) => [session, anchor]));
   return htmlOf(
-    <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="agents">
+    <SessionShell feed={feed} place={place} ui={temporalUi(description.session)} part="agents">
       <section id="agents" data-fresh class="agents" aria-label="Agents">
         {agents.length === 0 ? (
           <EmptyCard icon="agent" title="No agents yet">
@@ -49,7 +49,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
                         {anchor === undefined ? null : (
                           <small>
                             <a
-                              href={`/sessions/${seen.session}?at=${anchor.split('-').slice(0, 2).join('.')}#call-${anchor}`}
+                              href={`/sessions/${description.session}?at=${anchor.split('-').slice(0, 2).join('.')}#call-${anchor}`}
                             >
                               its call
                             </a>

@@ -29,15 +29,15 @@ export async function filesPage(
   { path, at }: { readonly path: string | undefined; readonly at: number | undefined },
 ): Promise<string> {
   const place = placeIn(feed);
-  const { seen, items } = feed.standing;
+  const { seen: description, items } = feed.standing;
   const [read, commands] = [listReadFiles(items.all), listCommands(items.all)];
   const { files, problem, uncaptured, between, capture } = await readSessionFiles(ports, feed.standing, at);
   const selected = files.find((file) => file.path === path) ?? files[0];
   const patch = selected?.change ? await readPatch(ports, feed.standing, selected.change, between) : null;
-  const onDisk = selected ? await describeOnDisk(seen.cwd, selected) : null;
-  const link = `/sessions/${seen.session}`;
+  const onDisk = selected ? await describeOnDisk(description.cwd, selected) : null;
+  const link = `/sessions/${description.session}`;
   return htmlOf(
-    <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="files">
+    <SessionShell feed={feed} place={place} ui={ports.temporalUi(description.session)} part="files">
       <div id="files" class="files" data-fresh>
         <div class="file-list">
           {at === undefined ? null : (
@@ -50,7 +50,11 @@ export async function filesPage(
               </a>
             </p>
           )}
-          <FileList files={files} shown={selected} link={`${link}/files?${at === undefined ? '' : `capture=${at}&`}`} />
+          <FileList
+            files={files}
+            selected={selected}
+            link={`${link}/files?${at === undefined ? '' : `capture=${at}&`}`}
+          />
           {read.length === 0 ? null : (
             <>
               <h2>{`Read only · ${formatNumber(read.length)}`}</h2>
@@ -120,9 +124,12 @@ const sumCounts = (counts: readonly Counts[]): Counts => ({
   removed: counts.reduce((sum, { removed }) => sum + removed, 0),
 });
 
-type FileListProps = Pick<SessionFiles, 'files'> & { readonly shown: SessionFile | undefined; readonly link: string };
+type FileListProps = Pick<SessionFiles, 'files'> & {
+  readonly selected: SessionFile | undefined;
+  readonly link: string;
+};
 
-function FileList({ files, shown, link }: FileListProps) {
+function FileList({ files, selected, link }: FileListProps) {
   return (
     <>
       <h2 class="row">
@@ -134,7 +141,10 @@ function FileList({ files, shown, link }: FileListProps) {
       <ul>
         {files.slice(0, MOST).map((file) => (
           <li>
-            <a href={`${link}file=${encodeURIComponent(file.path)}`} aria-current={file === shown ? 'true' : undefined}>
+            <a
+              href={`${link}file=${encodeURIComponent(file.path)}`}
+              aria-current={file === selected ? 'true' : undefined}
+            >
               <span class="row">
                 <Icon name="file" />
                 <code class="cut">{showUnseen(file.path)}</code>

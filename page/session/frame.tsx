@@ -33,7 +33,7 @@ export const PLACES = {
 } as const;
 
 export const sessionFrame: Frame = (standing) => {
-  const { seen, troubles, approvals, places, pending, items, agents } = standing;
+  const { seen: description, troubles, approvals, places, pending, items, agents } = standing;
   const part = (id: string, into: string, node: unknown) => ({ id, into, html: htmlOf(node) });
   const facts = transcriptFacts(items);
   return [
@@ -52,7 +52,7 @@ export const sessionFrame: Frame = (standing) => {
       part(
         decisionId(approval),
         PLACES.approvals,
-        <DecisionForm approval={approval} place={places.get(approval.call) ?? { cwd: seen.cwd, file: null }} />,
+        <DecisionForm approval={approval} place={places.get(approval.call) ?? { cwd: description.cwd, file: null }} />,
       ),
     ),
     ...suggestionOf(standing).map((text) => part('suggestion', PLACES.suggested, <Suggestion text={text} />)),
@@ -104,8 +104,8 @@ function WaitingNumber({ of }: { readonly of: number }) {
 }
 
 /** Returns no suggestion once a message was sent. */
-function suggestionOf({ seen, pending }: Standing): readonly string[] {
-  return seen.suggestion && pending.length === 0 && !seen.unseen ? [seen.suggestion.text] : [];
+function suggestionOf({ seen: description, pending }: Standing): readonly string[] {
+  return description.suggestion && pending.length === 0 && !description.unseen ? [description.suggestion.text] : [];
 }
 
 function Suggestion({ text }: { readonly text: string }) {

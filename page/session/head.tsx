@@ -20,10 +20,10 @@ type State = { readonly kind: string; readonly icon: IconName; readonly words: s
 /**
  * The state as it concerns a person: a call of an agent that waits is the session's own business.
  */
-function headStateOf({ seen, items, approvals, troubles }: Standing): State {
+function headStateOf({ seen: description, items, approvals, troubles }: Standing): State {
   const { begunAt, endedAt } = transcriptFacts(items);
-  const askedTimes = (seen.approvals ?? approvals).flatMap(({ askedAt }) => askedAt ?? []);
-  if (seen.status === 'open' && (seen.approvals?.length ?? 0) > 0)
+  const askedTimes = (description.approvals ?? approvals).flatMap(({ askedAt }) => askedAt ?? []);
+  if (description.status === 'open' && (description.approvals?.length ?? 0) > 0)
     return {
       kind: 'wait',
       icon: 'waiting',
@@ -32,12 +32,12 @@ function headStateOf({ seen, items, approvals, troubles }: Standing): State {
     };
   if (troubles.some(({ kind }) => kind === 'worker'))
     return { kind: 'fail', icon: 'unplugged', words: 'no worker', since: null };
-  const words = phaseText(seen);
-  if (seen.phase === 'parked') return { kind: 'park', icon: 'parked', words: 'parked', since: null };
-  if (seen.phase === 'closed') return { kind: 'idle', icon: 'closed', words, since: seen.closedAt };
-  if (seen.phase === 'idle') return endState(seen, endedAt);
-  if (seen.running && isSilentSession(seen, Date.now()))
-    return { kind: 'fail', icon: 'stuck', words: 'silent', since: seen.running.lastSign };
+  const words = phaseText(description);
+  if (description.phase === 'parked') return { kind: 'park', icon: 'parked', words: 'parked', since: null };
+  if (description.phase === 'closed') return { kind: 'idle', icon: 'closed', words, since: description.closedAt };
+  if (description.phase === 'idle') return endState(description, endedAt);
+  if (description.running && isSilentSession(description, Date.now()))
+    return { kind: 'fail', icon: 'stuck', words: 'silent', since: description.running.lastSign };
   return { kind: 'run', icon: 'running', words, since: begunAt };
 }
 
@@ -87,9 +87,9 @@ export function TagList({ tags }: { readonly tags: Readonly<Record<string, strin
 }
 
 /** Draws the actions on the session; each is enabled only where it means something. */
-export function Actions({ standing: { seen } }: { readonly standing: Standing }) {
-  const path = `/sessions/${seen.session}`;
-  const open = seen.status === 'open';
+export function Actions({ standing: { seen: description } }: { readonly standing: Standing }) {
+  const path = `/sessions/${description.session}`;
+  const open = description.status === 'open';
   const act = (name: string, label: string, on: boolean, more: Readonly<Record<string, string>> = {}) => (
     <button
       type="button"
@@ -105,13 +105,13 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
       {name === 'interrupt' ? <kbd>i</kbd> : null}
     </button>
   );
-  const parked = seen.phase === 'parked';
-  const stopped = seen.phase === 'idle' && (seen.last?.terminal.reason ?? 'completed') !== 'completed';
+  const parked = description.phase === 'parked';
+  const stopped = description.phase === 'idle' && (description.last?.terminal.reason ?? 'completed') !== 'completed';
   return (
     <div class="row" id="steering">
-      {act('interrupt', 'Interrupt', open && (isUnderWay(seen) || seen.unseen))}
+      {act('interrupt', 'Interrupt', open && (isUnderWay(description) || description.unseen))}
       {parked ? act('resume', 'Resume', open) : stopped ? act('continue', 'Continue', open) : null}
-      {seen.facts?.agent === undefined ? (
+      {description.facts?.agent === undefined ? (
         <button type="button" class="small" data-needs="steer" data-opens="fork" aria-haspopup="dialog">
           Fork
         </button>
@@ -124,11 +124,11 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
           <Icon name="more" />
         </summary>
         <div class="pop">
-          {act('again', 'Run again', seen.facts?.agent === undefined)}
-          <a class="button" href={`/compare?a=${seen.session}`}>
+          {act('again', 'Run again', description.facts?.agent === undefined)}
+          <a class="button" href={`/compare?a=${description.session}`}>
             Compare with another
           </a>
-          <button type="button" data-copy={`perdure watch ${seen.session}`}>
+          <button type="button" data-copy={`perdure watch ${description.session}`}>
             Copy as command
           </button>
           <hr />
@@ -152,7 +152,7 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
 const percent = (share: number): string => `${Math.round(share * 100)} %`;
 
 export function Gauges({ standing }: { readonly standing: Standing }) {
-  const { seen, config, recent } = standing;
+  const { seen: description, config, recent } = standing;
   const { spend, cached } = transcriptFacts(standing.items);
   const rules = config && { ...config.rules, ...recent.raised };
   const window = config?.models[0].window;
@@ -160,18 +160,18 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
   const least = all.isLeast ? '≥ ' : '';
   const limit = rules?.maxBudgetUsd ?? null;
   // The first step of a session is stored when its calls have ended.
-  const early = config === null ? seen.running : undefined;
+  const early = config === null ? description.running : undefined;
   const cost = early ? (early.cents === null ? null : early.cents / 100) : all.spend.usd;
   const model = config?.models[0].name ?? early?.model;
-  const worker = seen.running?.doing.find(({ isTaken }) => isTaken)?.worker;
+  const worker = description.running?.doing.find(({ isTaken }) => isTaken)?.worker;
   const ofRun = runWords(standing);
   return (
     <dl class="gauges" id="figures" tabindex={0} aria-label="Figures">
       <div>
         <dt class="unseen">Session</dt>
         <dd>
-          <button type="button" class="plain id" data-copy={seen.session} title="Copy the id">
-            {seen.session}
+          <button type="button" class="plain id" data-copy={description.session} title="Copy the id">
+            {description.session}
           </button>
         </dd>
       </div>
@@ -200,7 +200,7 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
       <div class="wide-only">
         <dt>Started</dt>
         <dd>
-          <Moment at={seen.startedAt} />
+          <Moment at={description.startedAt} />
         </dd>
       </div>
       {worker ? <Figure name="Worker">{workerName(worker)}</Figure> : null}

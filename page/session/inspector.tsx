@@ -128,45 +128,45 @@ export function ToolsPart({ standing: { items } }: { readonly standing: Standing
 }
 
 export function AboutPart({
-  standing: { seen, config, items, recent },
+  standing: { seen: description, config, items, recent },
   temporal,
 }: {
   readonly standing: Standing;
   readonly temporal: string | null;
 }) {
-  const path = `/sessions/${seen.session}`;
+  const path = `/sessions/${description.session}`;
   const first = items.all.find(({ entry }) => entry.kind === 'user')?.entry;
   const by = first?.kind === 'user' ? first.by : undefined;
   const trace = config?.traceparent?.split('-')[1];
-  const { agent, querySource } = seen.facts ?? {};
+  const { agent, querySource } = description.facts ?? {};
   return (
     <section id="about" class="part">
       <dl class="facts pairs">
-        <Pair name="Session" value={<code>{showUnseen(seen.session)}</code>} />
-        <Pair name="Started" value={<Moment at={seen.startedAt} />} />
+        <Pair name="Session" value={<code>{showUnseen(description.session)}</code>} />
+        <Pair name="Started" value={<Moment at={description.startedAt} />} />
         <Pair
           name="By"
           value={`${by === undefined ? 'unknown' : showUnseen(by.slice(0, 100))}${querySource ? `, ${querySource}` : ''}`}
         />
         {agent ? <Pair name="Agent of" value={<a href={`/sessions/${agent.parent}`}>{agent.parent}</a>} /> : null}
-        {seen.forkedFrom ? (
+        {description.forkedFrom ? (
           <Pair
             name="Forked from"
             value={
-              <a href={`/sessions/${seen.forkedFrom.session}#e${seen.forkedFrom.position}`}>
-                {seen.forkedFrom.session}
+              <a href={`/sessions/${description.forkedFrom.session}#e${description.forkedFrom.position}`}>
+                {description.forkedFrom.session}
               </a>
             }
           />
         ) : null}
-        <Pair name="Folder" value={<code>{showUnseen(seen.cwd)}</code>} />
-        <Pair name="Host" value={seen.host ? showUnseen(seen.host.name) : 'any'} />
-        <Pair name="Task queue" value={<code>{showUnseen(seen.taskQueue)}</code>} />
-        <Pair name="Configuration" value={configurationText(seen.configuration)} />
+        <Pair name="Folder" value={<code>{showUnseen(description.cwd)}</code>} />
+        <Pair name="Host" value={description.host ? showUnseen(description.host.name) : 'any'} />
+        <Pair name="Task queue" value={<code>{showUnseen(description.taskQueue)}</code>} />
+        <Pair name="Configuration" value={configurationText(description.configuration)} />
         {config ? <Pair name="Permission mode" value={config.mode} /> : null}
         {config ? <Pair name="Models" value={config.models.map(({ name }) => showUnseen(name)).join(', ')} /> : null}
         {config?.effort ? <Pair name="Effort" value={config.effort} /> : null}
-        <Pair name="Runs" value={formatNumber(seen.runs)} />
+        <Pair name="Runs" value={formatNumber(description.runs)} />
         {trace ? <Pair name="Trace" value={<code>{showUnseen(trace)}</code>} /> : null}
         <Pair name="Page version" value={VERSION} />
         {recent.before.length > 0 ? <Pair name="Continued as new" value="yes" /> : null}

@@ -22,12 +22,12 @@ export type LaneSource = {
   readonly now: number;
 };
 
-export function lanesOf({ seen, iterations, steps, agents, stepsOfAgents, now }: LaneSource): Lanes {
+export function lanesOf({ seen: description, iterations, steps, agents, stepsOfAgents, now }: LaneSource): Lanes {
   const byName = stepsByIteration(steps);
   const bars = withUnstored(iterations, byName, true).map((one) =>
     barOf(one, byName.get(iterationName(one)) ?? [], now),
   );
-  const own = barsWithWait(bars, seen, now).flatMap(({ segments }) => segments);
+  const own = barsWithWait(bars, description, now).flatMap(({ segments }) => segments);
   const visible = agents.toSorted((one, other) => one.startedAt - other.startedAt).slice(-MOST_LANES);
   const ofAgents = visible.map((agent) => ({
     name: agent.title || agent.session,
@@ -35,8 +35,8 @@ export function lanesOf({ seen, iterations, steps, agents, stepsOfAgents, now }:
     segments: agentSegments(agent, stepsOfAgents.get(agent.session) ?? [], now),
   }));
   const all = [...own, ...ofAgents.flatMap(({ segments }) => segments)];
-  const from = Math.min(seen.startedAt, ...all.map((each) => each.from));
-  const to = Math.max(from + 1, ...all.map((each) => each.to), ...(isOpen(seen) ? [now] : []));
+  const from = Math.min(description.startedAt, ...all.map((each) => each.from));
+  const to = Math.max(from + 1, ...all.map((each) => each.to), ...(isOpen(description) ? [now] : []));
   const join = (segments: readonly BarSegment[]): readonly BarSegment[] => joinShort(segments, (to - from) / PARTS);
   return {
     from,
@@ -51,12 +51,14 @@ export function lanesOf({ seen, iterations, steps, agents, stepsOfAgents, now }:
 const isOpen = ({ status, phase }: SessionInfo): boolean => status === 'open' && phase !== 'idle';
 
 /** A wait that goes on is not in the history yet. */
-function withWait(segments: readonly BarSegment[], seen: SessionInfo, now: number): readonly BarSegment[] {
+function withWait(segments: readonly BarSegment[], description: SessionInfo, now: number): readonly BarSegment[] {
   const last = segments.at(-1);
-  if (!last || !isOpen(seen) || now - last.to < 1_000) return segments;
-  if (seen.phase === 'waiting_approval' || (seen.approvals?.length ?? 0) > 0)
+  if (!last || !isOpen(description) || now - last.to < 1_000) return segments;
+  if (description.phase === 'waiting_approval' || (description.approvals?.length ?? 0) > 0)
     return [...segments, { kind: 'waiting', from: last.to, to: now, what: 'waits for a decision' }];
-  return seen.phase === 'parked' ? [...segments, { kind: 'parked', from: last.to, to: now, what: 'parked' }] : segments;
+  return description.phase === 'parked'
+    ? [...segments, { kind: 'parked', from: last.to, to: now, what: 'parked' }]
+    : segments;
 }
 
 /** An agent whose history is not read is one stretch, from its beginning to its end. */
@@ -75,10 +77,10 @@ export function agentSegments(agent: SessionInfo, steps: readonly Step[], now: n
 }
 
 /** Adds a wait that goes on to the last bar. */
-export function barsWithWait(bars: readonly Bar[], seen: SessionInfo, now: number): readonly Bar[] {
+export function barsWithWait(bars: readonly Bar[], description: SessionInfo, now: number): readonly Bar[] {
   const last = bars.at(-1);
   if (!last) return bars;
-  const segments = withWait(last.segments, seen, now);
+  const segments = withWait(last.segments, description, now);
   return [...bars.slice(0, -1), { ...last, segments, to: Math.max(last.to, segments.at(-1)?.to ?? 0) }];
 }
 

@@ -9,14 +9,14 @@ import { identityOfPerson } from '../ports.ts';
 /** Most requests to show, the newest ones. */
 const SHOWN = 5;
 
-export function RequestList({ recent: { asked, next } }: { readonly recent: RecentRequests }) {
+export function RequestList({ recent: { asked: requests, next } }: { readonly recent: RecentRequests }) {
   const waiting = optionsText(next);
   return (
     <div id="lately" class="lately">
       {waiting === '' ? null : <p class="warn">{`For the next run: ${waiting}`}</p>}
-      {asked.length === 0 ? null : (
+      {requests.length === 0 ? null : (
         <ul aria-label="Asked lately">
-          {asked.slice(-SHOWN).map((one) => (
+          {requests.slice(-SHOWN).map((one) => (
             <li>
               {`${requestText(one)} by `}
               <b>

@@ -28,9 +28,9 @@ const KINDS: readonly (readonly [SegmentKind, string])[] = [
 
 /** The place of the minimap; it has its height from the beginning, so that nothing moves. */
 export function MapFrame({ standing }: { readonly standing: Standing }) {
-  const { seen, items, agents } = standing;
+  const { seen: description, items, agents } = standing;
   const lanes = lanesOf({
-    seen,
+    seen: description,
     iterations: iterationsOf(items.all),
     steps: [],
     agents,
@@ -43,7 +43,7 @@ export function MapFrame({ standing }: { readonly standing: Standing }) {
       id="map"
       class={`map lanes-${expected}`}
       aria-label="To the clock"
-      data-map={`/sessions/${seen.session}/map`}
+      data-map={`/sessions/${description.session}/map`}
     >
       <MapBody lanes={lanes} />
     </section>
@@ -138,16 +138,16 @@ export function totalsText(segments: readonly { readonly kind: string; readonly 
 
 /** Reads the history of the newest iterations and of the agents that are drawn. */
 export async function readLanes(feed: SessionFeed, ports: PagePorts): Promise<Lanes> {
-  const { seen, items, agents } = feed.standing;
+  const { seen: description, items, agents } = feed.standing;
   const iterations = iterationsOf(items.all);
   const since = iterations.at(-HISTORY)?.after ?? 0;
   const visible = agents.toSorted((one, other) => one.startedAt - other.startedAt).slice(-MOST_LANES);
   const [steps, ...ofAgents] = await Promise.all([
-    ports.steps(seen.session, since, null),
+    ports.steps(description.session, since, null),
     ...visible.map(({ session }) => ports.steps(session, 0, null)),
   ]);
   const stepsOfAgents = new Map<string, readonly Step[]>(
     visible.map(({ session }, at) => [session, ofAgents[at] ?? []] as const),
   );
-  return lanesOf({ seen, iterations, steps, agents, stepsOfAgents, now: Date.now() });
+  return lanesOf({ seen: description, iterations, steps, agents, stepsOfAgents, now: Date.now() });
 }

@@ -19,7 +19,7 @@ import { isOpening, transcriptFacts } from './session-facts.ts';
 import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
 export function NowPart({ standing }: { readonly standing: Standing }) {
-  const { seen, background, recent, config } = standing;
+  const { seen: description, background, recent, config } = standing;
   const { tasks, spend } = transcriptFacts(standing.items);
   return (
     <div id="now" class="part">
@@ -28,9 +28,11 @@ export function NowPart({ standing }: { readonly standing: Standing }) {
         <p>
           <TimedText text={nowText(standing)} />
         </p>
-        {seen.running ? <StepList running={seen.running} isSilent={isSilentSession(seen, Date.now())} /> : null}
-        {seen.last === null || isUnderWay(seen) ? null : (
-          <p class="quiet">{`Last run: ${showUnseen(endWords(seen.last.terminal))}`}</p>
+        {description.running ? (
+          <StepList running={description.running} isSilent={isSilentSession(description, Date.now())} />
+        ) : null}
+        {description.last === null || isUnderWay(description) ? null : (
+          <p class="quiet">{`Last run: ${showUnseen(endWords(description.last.terminal))}`}</p>
         )}
         {tasks === null ? null : <TaskList tasks={tasks} />}
       </section>
@@ -74,10 +76,10 @@ function CostCard({ standing: { items, config, recent } }: { readonly standing: 
 /** Files that are named; the tab has all. */
 const FILES = 5;
 
-function FilesCard({ standing: { items, seen } }: { readonly standing: Standing }) {
+function FilesCard({ standing: { items, seen: description } }: { readonly standing: Standing }) {
   const changed = listTouchedFiles(items.all);
   if (changed.length === 0) return null;
-  const link = `/sessions/${seen.session}/files`;
+  const link = `/sessions/${description.session}/files`;
   return (
     <section>
       <h2 class="row">
@@ -146,11 +148,11 @@ function StepList({ running, isSilent }: { readonly running: RunningState; reado
 }
 
 function nowText(standing: Standing): string {
-  const { seen, agents, pending } = standing;
+  const { seen: description, agents, pending } = standing;
   const queued = pending.length - Number(pending.length > 0 && isOpening(standing));
-  const waits = seen.approvals?.length ?? 0;
+  const waits = description.approvals?.length ?? 0;
   const parts = [
-    isSilentSession(seen, Date.now()) ? 'running, no activity' : phaseText(seen),
+    isSilentSession(description, Date.now()) ? 'running, no activity' : phaseText(description),
     ...(waits > 0 ? [`${formatCount(waits, 'call')} ${waits === 1 ? 'needs' : 'need'} you`] : []),
     ...(agents.some(({ phase }) => phase === 'running')
       ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents running`]

@@ -15,10 +15,10 @@ const LONGEST = 4_000;
 
 export function rawPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 'temporalUi'>): string {
   const place = placeIn(feed);
-  const { seen, items } = feed.standing;
-  const path = `/sessions/${seen.session}`;
+  const { seen: description, items } = feed.standing;
+  const path = `/sessions/${description.session}`;
   return htmlOf(
-    <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="raw">
+    <SessionShell feed={feed} place={place} ui={temporalUi(description.session)} part="raw">
       <section class="raw" aria-label="Entries as they are stored">
         <p class="links">
           <a href={`${path}.jsonl`} download>

@@ -106,9 +106,9 @@ const sums: ItemFold<Sums> = {
     if (entry.kind === 'run_ended') state.endedAt = entry.ended.at;
     if (entry.kind === 'boundary') state.compactions += 1;
     if (isReply(item)) addReply(state, item);
-    const { asked, ended } = takeCalls(state.open, item);
-    for (const { name } of asked) toolOf(state, name).calls += 1;
-    for (const { call, outcome } of ended) addOutcome(toolOf(state, call.name), outcome);
+    const { asked: calls, ended: results } = takeCalls(state.open, item);
+    for (const { name } of calls) toolOf(state, name).calls += 1;
+    for (const { call, outcome } of results) addOutcome(toolOf(state, call.name), outcome);
   },
 };
 
@@ -169,7 +169,7 @@ function toolFacts(tools: ReadonlyMap<string, ToolSums>): readonly ToolFacts[] {
 }
 
 /** Tells whether the run under way began with a prompt that the transcript does not have yet. */
-export function isOpening({ seen, items }: Pick<Standing, 'seen' | 'items'>): boolean {
+export function isOpening({ seen: description, items }: Pick<Standing, 'seen' | 'items'>): boolean {
   const { begunAt, endedAt } = transcriptFacts(items);
-  return isUnderWay(seen) && (begunAt === null || endedAt !== null);
+  return isUnderWay(description) && (begunAt === null || endedAt !== null);
 }

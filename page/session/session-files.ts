@@ -38,16 +38,16 @@ type FilePorts = Pick<PagePorts, 'diffOf'>;
 type Shown = Pick<Standing, 'seen' | 'items'>;
 
 /** `at` is the position of a capture that is shown alone. */
-export async function readSessionFiles({ diffOf }: FilePorts, shown: Shown, at?: number): Promise<SessionFiles> {
-  const { seen, items } = shown;
-  const { cwd } = seen;
+export async function readSessionFiles({ diffOf }: FilePorts, state: Shown, at?: number): Promise<SessionFiles> {
+  const { seen: description, items } = state;
+  const { cwd } = description;
   const changed = at === undefined ? listTouchedFiles(items.all) : [];
   try {
     const { entries } = items;
     const captures = listCaptures(entries);
     const capture = captures.find(({ position }) => position === at) ?? null;
     const between = at === undefined ? {} : { from: positionBefore(captures, at), to: at };
-    const found = await diffOf(seen, entries, { ...between, stat: true });
+    const found = await diffOf(description, entries, { ...between, stat: true });
     const uncaptured = (found.uncaptured ?? []).map(({ path, why }) => `${path}: ${why}`);
     const files = joinFiles(cwd, { changed, found: found.files, captures });
     return { files, problem: null, uncaptured, between, capture };
@@ -69,11 +69,11 @@ function positionBefore(captures: readonly FilesCapture[], at: number): number {
 /** Returns the patch of one file, as `git diff` prints it; null for one that is too large. */
 export async function readPatch(
   { diffOf }: FilePorts,
-  shown: Shown,
+  state: Shown,
   { root, path }: ChangedFile,
   between: Between,
 ): Promise<string | null> {
-  return (await diffOf(shown.seen, shown.items.entries, { ...between, paths: [join(root, path)] })).patch;
+  return (await diffOf(state.seen, state.items.entries, { ...between, paths: [join(root, path)] })).patch;
 }
 
 type Told = {

@@ -40,18 +40,18 @@ export async function sessionPage(
   at: string | undefined,
 ): Promise<string> {
   const from = placeIn(feed);
-  const { seen } = feed.standing;
+  const { seen: description } = feed.standing;
   const place = at === undefined ? null : placeNamed(feed, at);
   const frame = sessionFrame(feed.standing);
   const partsIn = (container: string): string =>
     frame.flatMap(({ into, html }) => (into === container ? html : [])).join('');
   const transcript = await transcriptPart(feed, windowOf(feed, at), { place, opening: partsIn(PLACES.opening) });
-  const path = `/sessions/${seen.session}`;
+  const path = `/sessions/${description.session}`;
   return htmlOf(
     <SessionShell
       feed={feed}
       place={from}
-      ui={temporalUi(seen.session)}
+      ui={temporalUi(description.session)}
       part="transcript"
       foot={<Composer path={path} suggested={partsIn(PLACES.suggested)} />}
     >
@@ -137,12 +137,13 @@ export async function transcriptPart(
 
 /** Draws the items of a window, with an element that loads earlier ones. */
 export async function itemsPart(feed: SessionFeed, { from, to }: ItemWindow, base?: string): Promise<string> {
-  const { items, seen } = feed.standing;
+  const { items, seen: description } = feed.standing;
   const known = await feed.context(from, to);
   // A visitor who was given one session's link gets no links to others.
   const context = base === undefined ? known : { ...known, base, agent: () => undefined };
   const voids = feed.voided.filter(({ after }) => after > from && after <= to);
-  const above = from > 0 ? htmlOf(<Earlier path={`${base ?? `/sessions/${seen.session}`}/items`} before={from} />) : '';
+  const above =
+    from > 0 ? htmlOf(<Earlier path={`${base ?? `/sessions/${description.session}`}/items`} before={from} />) : '';
   const parts: string[] = [above];
   for (const [offset, item] of items.all.slice(from, to).entries()) {
     if (isDrawn(item)) parts.push(htmlOf(<ItemView item={item} context={context} />));

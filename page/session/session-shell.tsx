@@ -38,9 +38,9 @@ type Props = {
 export const placeIn = ({ ring }: SessionFeed): string => `${ring.epoch}.${ring.now}`;
 
 export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
-  const { seen } = feed.standing;
-  const name = showUnseen(seen.title || seen.session);
-  const path = `/sessions/${seen.session}`;
+  const { seen: description } = feed.standing;
+  const name = showUnseen(description.title || description.session);
+  const path = `/sessions/${description.session}`;
   const frame = sessionFrame(feed.standing);
   const into = (container: string) => raw(frame.flatMap((one) => (one.into === container ? one.html : [])).join(''));
   const isTranscript = part === 'transcript';
@@ -54,7 +54,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
       at="sessions"
       banners={into(PLACES.banners)}
     >
-      <div class="session" id="session" data-session={seen.session}>
+      <div class="session" id="session" data-session={description.session}>
         <header class="session-head">
           <div class="row line">
             <a class="quiet" href="/" aria-label="All sessions">
@@ -67,7 +67,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
               {into(PLACES.phase)}
             </span>
             <span class="row cut tags">
-              <TagList tags={seen.facts?.tags} />
+              <TagList tags={description.facts?.tags} />
             </span>
             <div id={PLACES.controls} class="far" data-fresh>
               {into(PLACES.controls)}
@@ -118,7 +118,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
           {isTranscript ? <Inspector feed={feed} ui={ui} path={path} into={into} /> : null}
         </div>
         <ShareDialog path={path} />
-        <ForkDialog path={path} cwd={seen.cwd} />
+        <ForkDialog path={path} cwd={description.cwd} />
         <EndDialog path={path} />
         {isTranscript ? <RewindDialog path={path} /> : null}
       </div>

@@ -38,9 +38,9 @@ function MoreForm({ path, limits }: { readonly path: string; readonly limits: Ch
 }
 
 /** Says which limits are in force: those that the run began with, or that were set since. */
-export function LimitsNow({ standing: { seen, config, recent } }: { readonly standing: Standing }) {
+export function LimitsNow({ standing: { seen: description, config, recent } }: { readonly standing: Standing }) {
   // The form below it is hidden by this mark.
-  if (!isUnderWay(seen))
+  if (!isUnderWay(description))
     return (
       <p id="limits-now" class="quiet" data-no-run>
         No run is in progress. Send a message to start one.

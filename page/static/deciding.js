@@ -97,10 +97,10 @@ const MODIFIERS = new Set(['Shift', 'Control', 'Alt', 'AltGraph', 'Meta', 'CapsL
 /** Takes the second key; any other takes the question back and goes on to what it does. */
 export function takesSecondKey(event) {
   if (!armed || event.repeat || MODIFIERS.has(event.key)) return false;
-  const { decision, act, since: asked } = armed;
-  const isSecond = latinKey(event) === SECOND && decision.isConnected && event.timeStamp <= asked + ARMED_MS;
+  const { decision, act, since } = armed;
+  const isSecond = latinKey(event) === SECOND && decision.isConnected && event.timeStamp <= since + ARMED_MS;
   // Many words have an "ay": whoever writes one has not read the question between two letters.
-  const isTooSoon = isSecond && event.timeStamp - asked < READ_MS;
+  const isTooSoon = isSecond && event.timeStamp - since < READ_MS;
   if (isTooSoon) armed.since = event.timeStamp;
   else disarm();
   if (!isSecond) return false;
@@ -121,7 +121,7 @@ export function inputProblem(text) {
 }
 
 /** What waits to be sent, oldest first. */
-const held = [];
+const pending = [];
 
 function place() {
   const known = document.getElementById('held');
@@ -147,26 +147,26 @@ export function holdBack(words) {
     const settle = (isSent) => {
       clearTimeout(timer);
       line.remove();
-      held.splice(held.indexOf(one), 1);
+      pending.splice(pending.indexOf(one), 1);
       resolve(isSent);
     };
     const one = { send: () => settle(true), undo: () => settle(false) };
     const timer = setTimeout(one.send, UNDO_MS);
     button.addEventListener('click', one.undo);
-    held.push(one);
+    pending.push(one);
     place().append(line);
   });
 }
 
 /** Takes the last decision back that was not sent; false when there is none. */
 export function undoLast() {
-  const last = held.at(-1);
+  const last = pending.at(-1);
   last?.undo();
   return last !== undefined;
 }
 
 // Whoever leaves the page has decided, and the browser sends it all the same (keepalive).
-addEventListener('pagehide', () => held.slice().forEach(({ send }) => send()));
+addEventListener('pagehide', () => pending.slice().forEach(({ send }) => send()));
 
 /** Bytes: browsers refuse to send more than 64 KiB while a page is left. */
 const MOST_KEPT_ALIVE = 60_000;
@@ -186,8 +186,8 @@ export async function post(path, body) {
     const done = isJson ? JSON.parse(answered) : { said: plain(answered) };
     return { ...done, ok: answer.ok };
   } catch {
-    const said = 'The page’s server couldn’t be reached, so this may not have happened. Check before you try again.';
-    return { said, ok: false };
+    const problem = 'The page’s server couldn’t be reached, so this may not have happened. Check before you try again.';
+    return { said: problem, ok: false };
   }
 }
 

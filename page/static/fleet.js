@@ -7,7 +7,7 @@ const rows = document.getElementById('rows');
 const all = document.getElementById('all');
 const bulk = document.getElementById('bulk');
 const picked = document.getElementById('picked');
-const said = document.getElementById('said');
+const status = document.getElementById('said');
 const matching = document.querySelector('[data-all-matching]');
 const boxes = () => [...(rows?.querySelectorAll('input[type=checkbox]') ?? [])];
 const chosen = () => boxes().flatMap(({ checked, value }) => (checked ? [value] : []));
@@ -88,7 +88,7 @@ async function act(action) {
     line.textContent = 'The page’s server could not be reached. Check the list before you try again.';
     line.className = 'bad';
   }
-  said.replaceChildren(line);
+  status.replaceChildren(line);
 }
 
 for (const button of document.querySelectorAll('[data-bulk]'))

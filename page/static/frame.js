@@ -177,8 +177,8 @@ document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
   const form = ctx?.sourceElement;
   const place = { 'schedule-form': 'schedule-said', 'edit-schedule-form': 'edit-said' }[form?.id];
   if (!place || ctx.response?.status >= 400) return;
-  const said = document.getElementById(place);
-  document.getElementById('said')?.replaceChildren(...said.childNodes);
+  const answer = document.getElementById(place);
+  document.getElementById('said')?.replaceChildren(...answer.childNodes);
   form.reset();
   form.closest('dialog').close();
 });

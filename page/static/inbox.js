@@ -16,7 +16,7 @@ import { showTimes } from './times.js';
 const list = document.getElementById('inbox-list');
 const pane = document.getElementById('inbox-pane');
 const inbox = document.getElementById('inbox');
-const said = document.getElementById('said');
+const status = document.getElementById('said');
 
 /** Items whose decision is on its way to the server. */
 const deciding = new Set();
@@ -93,10 +93,10 @@ function ask(row) {
 
 function askAhead(row) {
   if (!row || ahead.has(keyOf(row.dataset))) return;
-  const asked = ask(row);
-  ahead.set(keyOf(row.dataset), asked);
+  const request = ask(row);
+  ahead.set(keyOf(row.dataset), request);
   // It is asked for again when it is chosen.
-  asked.catch(() => ahead.delete(keyOf(row.dataset)));
+  request.catch(() => ahead.delete(keyOf(row.dataset)));
 }
 
 async function choose(row, { focus = true } = {}) {
@@ -107,10 +107,10 @@ async function choose(row, { focus = true } = {}) {
   if (focus) row.focus({ preventScroll: true });
   row.scrollIntoView({ block: 'nearest' });
   const key = keyOf(row.dataset);
-  const asked = ahead.get(key) ?? ask(row);
+  const request = ahead.get(key) ?? ask(row);
   ahead.delete(key);
   try {
-    const html = await asked;
+    const html = await request;
     if (selected !== item) return;
     show(html);
     history.replaceState(null, '', `/inbox${addressOf(row.dataset)}`);
@@ -156,8 +156,8 @@ function say(text, kind = 'good', undo) {
     button.addEventListener('click', () => void takeBack(undo));
     line.append(' ', button);
   }
-  said.append(line);
-  while (said.childElementCount > MOST_LINES) said.firstElementChild.remove();
+  status.append(line);
+  while (status.childElementCount > MOST_LINES) status.firstElementChild.remove();
   setTimeout(() => line.remove(), undo ? 30_000 : 8_000);
 }
 

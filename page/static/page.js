@@ -12,10 +12,10 @@ const SAID_MS = 8_000;
 let clearing = 0;
 
 document.addEventListener('htmx:after:swap', (event) => {
-  const said = document.getElementById('said');
-  if (!said || !said.textContent) return;
+  const status = document.getElementById('said');
+  if (!status || !status.textContent) return;
   clearTimeout(clearing);
-  clearing = setTimeout(() => said.replaceChildren(), SAID_MS);
+  clearing = setTimeout(() => status.replaceChildren(), SAID_MS);
   const { ctx } = event.detail;
   const form = ctx?.sourceElement;
   if (!form?.matches?.('#composer, .steer form') || ctx.response?.status >= 400) return;
@@ -24,13 +24,13 @@ document.addEventListener('htmx:after:swap', (event) => {
 });
 
 document.addEventListener('htmx:error', (event) => {
-  const said = document.getElementById('said');
-  if (!said || event.detail.ctx?.request?.method === 'GET') return;
+  const status = document.getElementById('said');
+  if (!status || event.detail.ctx?.request?.method === 'GET') return;
   const line = document.createElement('p');
   line.className = 'bad';
   line.textContent =
     'The page’s server couldn’t be reached, so this may not have happened. Check before you try again.';
-  said.replaceChildren(line);
+  status.replaceChildren(line);
 });
 
 document.addEventListener('click', (event) => {

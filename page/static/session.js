@@ -57,13 +57,13 @@ function showView() {
   const view = body?.querySelector('rect.view');
   if (!view) return;
   const [from, to] = body.dataset.moments.split(' ').map(Number);
-  const seen = moments().filter((one) => {
+  const visible = moments().filter((one) => {
     const { top, bottom } = one.getBoundingClientRect();
     return bottom > 0 && top < innerHeight;
   });
-  if (seen.length === 0 || to <= from) return view.setAttribute('width', '0');
+  if (visible.length === 0 || to <= from) return view.setAttribute('width', '0');
   const at = (one) => ((Number(one.dataset.at) - from) / (to - from)) * 1_000;
-  const [first, last] = [Math.max(0, at(seen[0])), Math.min(1_000, at(seen[seen.length - 1]))];
+  const [first, last] = [Math.max(0, at(visible[0])), Math.min(1_000, at(visible[visible.length - 1]))];
   view.setAttribute('x', String(Math.round(first)));
   view.setAttribute('width', String(Math.max(6, Math.round(last - first))));
 }
@@ -193,12 +193,12 @@ document.addEventListener('click', (event) => {
 // Going back: what it would do is asked for each choice, and nothing is done before a person says so.
 const rewind = document.getElementById('rewind');
 let plans = 0;
-async function planRewind(asked) {
+async function planRewind(choice) {
   plans += 1;
   const nth = plans;
   const plan = document.getElementById('rewind-plan');
   try {
-    const answer = await fetch(`${rewind.dataset.rewindFrom}?${new URLSearchParams(asked).toString()}`);
+    const answer = await fetch(`${rewind.dataset.rewindFrom}?${new URLSearchParams(choice).toString()}`);
     const html = await answer.text();
     // A later choice has a plan of its own on the way.
     if (nth !== plans) return;

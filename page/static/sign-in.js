@@ -26,10 +26,10 @@ async function signIn(token) {
 
 function keep(pass) {
   return new Promise((resolve) => {
-    const asked = new XMLHttpRequest();
-    asked.open('GET', '/entered', true, 'perdure', pass);
-    asked.onloadend = () => resolve(asked.status === 200);
-    asked.send();
+    const request = new XMLHttpRequest();
+    request.open('GET', '/entered', true, 'perdure', pass);
+    request.onloadend = () => resolve(request.status === 200);
+    request.send();
   });
 }
 

@@ -65,8 +65,8 @@ function showTicks(group, moments, [from, to]) {
   const axis = group.querySelector('.map-axis');
   if (!axis) return;
   const [first, last] = [momentAt(moments, from), momentAt(moments, to)];
-  const shown = last - first;
-  const step = ROUND.find((each) => shown / each <= MOST_TICKS) ?? Math.ceil(shown / MOST_TICKS / DAY) * DAY;
+  const span = last - first;
+  const step = ROUND.find((each) => span / each <= MOST_TICKS) ?? Math.ceil(span / MOST_TICKS / DAY) * DAY;
   const offset = new Date(first).getTimezoneOffset() * 60_000;
   const ticks = [];
   for (let at = Math.ceil((first - offset) / step) * step + offset; at <= last; at += step) {
@@ -78,7 +78,7 @@ function showTicks(group, moments, [from, to]) {
       const time = document.createElement('time');
       time.dateTime = new Date(at).toISOString();
       time.title = `${time.dateTime.slice(0, 19).replace('T', ' ')} UTC`;
-      time.textContent = tickText(at, step, shown > DAY);
+      time.textContent = tickText(at, step, span > DAY);
       time.style.left = `${place * 100}%`;
       time.style.translate = `-${Math.round(place * 100)}%`;
       return time;

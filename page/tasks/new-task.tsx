@@ -110,9 +110,9 @@ function offers(
 
 const text = z.string();
 const amount = text
-  .transform((given) => (given.trim() === '' ? undefined : Number(given)))
-  .refine((given) => given === undefined || Number.isFinite(given), 'is no number');
-const optional = text.transform((given) => (given.trim() === '' ? undefined : given.trim()));
+  .transform((value) => (value.trim() === '' ? undefined : Number(value)))
+  .refine((value) => value === undefined || Number.isFinite(value), 'is no number');
+const optional = text.transform((value) => (value.trim() === '' ? undefined : value.trim()));
 const form = z.object({
   task: text,
   cwd: optional,
@@ -137,8 +137,8 @@ export async function startTask({ start }: Pick<PagePorts, 'start'>, body: unkno
 }
 
 /** Reads `team=web kind=fix`; the client checks names and values. */
-function readTags(given: string, context: z.RefinementCtx): Readonly<Record<string, string>> | undefined {
-  const parts = given.split(/[\s,]+/).filter((part) => part !== '');
+function readTags(value: string, context: z.RefinementCtx): Readonly<Record<string, string>> | undefined {
+  const parts = value.split(/[\s,]+/).filter((part) => part !== '');
   if (parts.length === 0) return undefined;
   const wrong = parts.find((part) => !/^[^=]+=.+$/.test(part));
   if (wrong !== undefined) context.addIssue(`has ${JSON.stringify(wrong)}: write name=value`);

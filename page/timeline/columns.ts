@@ -22,15 +22,15 @@ export type Column = {
 const MOST = 240;
 
 export function columnsOf(iterations: readonly Iteration[], most = MOST): readonly Column[] {
-  const told = iterations.filter(({ reply }) => reply !== null);
-  const size = Math.max(1, Math.ceil(told.length / most));
+  const stored = iterations.filter(({ reply }) => reply !== null);
+  const size = Math.max(1, Math.ceil(stored.length / most));
   const columns: Column[] = [];
-  let spent: { readonly run: number; readonly spend: Spend } = { run: 0, spend: noSpend };
-  for (let from = 0; from < told.length; from += size) {
-    const those = told.slice(from, from + size);
+  let sum: { readonly run: number; readonly spend: Spend } = { run: 0, spend: noSpend };
+  for (let from = 0; from < stored.length; from += size) {
+    const those = stored.slice(from, from + size);
     for (const { run, reply } of those)
-      spent = { run, spend: addSpend(spent.run === run ? spent.spend : noSpend, reply?.entry.spend ?? noSpend) };
-    const column = columnOf(those, spent.spend);
+      sum = { run, spend: addSpend(sum.run === run ? sum.spend : noSpend, reply?.entry.spend ?? noSpend) };
+    const column = columnOf(those, sum.spend);
     if (column) columns.push(column);
   }
   return columns;

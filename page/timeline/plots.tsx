@@ -56,7 +56,7 @@ function ContextPlot({ session, columns, config, last }: Props & { readonly last
       session={session}
       columns={columns}
       peak={`peak ${most}${compactions > 0 ? `, compacted ${formatCount(compactions, 'time')}` : ''}`}
-      told={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}
+      describe={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}
     >
       <PlotBars columns={columns} value={({ context }) => context / top} />
       {columns.map((one, x) =>
@@ -83,16 +83,16 @@ function SpendPlot({ session, columns, name, amount, total, limit, words }: Spen
   const most = Math.max(...columns.map(amount), Number.MIN_VALUE);
   const top = Math.max(...columns.map(total), limit ?? 0, Number.MIN_VALUE);
   const last = columns.at(-1);
-  const spent = last ? total(last) : 0;
+  const sum = last ? total(last) : 0;
   const of = limit === null ? '' : ` of ${words(limit)}`;
   return (
     <PlotFrame
       name={name}
-      words={`${words(spent)}${of} in run ${last?.last.run}`}
+      words={`${words(sum)}${of} in run ${last?.last.run}`}
       session={session}
       columns={columns}
       peak={`peak ${words(most)}`}
-      told={(column) => `${words(amount(column))}, ${words(total(column))} in the run`}
+      describe={(column) => `${words(amount(column))}, ${words(total(column))} in the run`}
     >
       <PlotBars columns={columns} value={(column) => amount(column) / most} />
       <polyline class="stroke" points={columns.map((one, x) => `${x + 0.5},${heightAt(total(one) / top)}`).join(' ')} />
@@ -111,7 +111,7 @@ function CachePlot({ session, columns }: Omit<Props, 'config'>) {
       session={session}
       columns={columns}
       peak="per prompt"
-      told={({ cached }) => `${percent(cached)} from the cache`}
+      describe={({ cached }) => `${percent(cached)} from the cache`}
     >
       <PlotBars columns={columns} value={({ cached }) => cached ?? 0} />
     </PlotFrame>
@@ -121,13 +121,13 @@ function CachePlot({ session, columns }: Omit<Props, 'config'>) {
 type PlotProps = Omit<Props, 'config'> & {
   readonly name: string;
   readonly words: string;
-  readonly told: (column: Column) => string;
+  readonly describe: (column: Column) => string;
   /** The highest value, next to the axis. */
   readonly peak: string;
   readonly children: Child;
 };
 
-function PlotFrame({ name, words, session, columns, told, peak, children }: PlotProps) {
+function PlotFrame({ name, words, session, columns, describe, peak, children }: PlotProps) {
   const [first, last] = [columns[0], columns.at(-1)];
   return (
     <figure class="card pad plot">
@@ -139,7 +139,7 @@ function PlotFrame({ name, words, session, columns, told, peak, children }: Plot
         {columns.map((column, x) => (
           <a href={`/sessions/${session}/timeline?at=${nameOf(column)}#${rowId(column.first)}`} tabindex={-1}>
             <rect class="hit" x={x} y={0} width={1} height={HIGH}>
-              <title>{`${labelOf(column)}: ${told(column)}`}</title>
+              <title>{`${labelOf(column)}: ${describe(column)}`}</title>
             </rect>
           </a>
         ))}

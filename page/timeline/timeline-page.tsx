@@ -56,38 +56,40 @@ export async function timelinePage(
   { at, withoutWaits = false }: TimelineView,
 ): Promise<string> {
   const place = placeIn(feed);
-  const { seen, items, config } = feed.standing;
+  const { seen: description, items, config } = feed.standing;
   const stored = iterationsOf(items.all);
-  const shown = windowOf(stored, at);
-  const { steps, note } = await stepsOf(ports, feed, stored, shown);
-  const rows = withUnstored(stored.slice(shown.from, shown.to), steps, shown.to === stored.length);
+  const window = windowOf(stored, at);
+  const { steps, note } = await stepsOf(ports, feed, stored, window);
+  const rows = withUnstored(stored.slice(window.from, window.to), steps, window.to === stored.length);
   const now = Date.now();
   const drawn = rows.map((one) => barOf(one, steps.get(iterationName(one)) ?? [], now));
-  const bars = shown.to === stored.length ? barsWithWait(drawn, seen, now) : drawn;
-  const whole = (seen.closedAt ?? (isUnderWay(seen) ? now : transcriptFacts(items).endedAt) ?? now) - seen.startedAt;
-  const path = `/sessions/${seen.session}/timeline`;
+  const bars = window.to === stored.length ? barsWithWait(drawn, description, now) : drawn;
+  const whole =
+    (description.closedAt ?? (isUnderWay(description) ? now : transcriptFacts(items).endedAt) ?? now) -
+    description.startedAt;
+  const path = `/sessions/${description.session}/timeline`;
   return htmlOf(
-    <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="timeline">
+    <SessionShell feed={feed} place={place} ui={ports.temporalUi(description.session)} part="timeline">
       <section id="timeline" aria-label="Timeline" data-fresh>
         <Summary
           bars={bars}
           path={path}
           withoutWaits={withoutWaits}
           note={note}
-          shown={shown}
-          of={Math.max(stored.length, shown.from + bars.length)}
+          window={window}
+          of={Math.max(stored.length, window.from + bars.length)}
           whole={whole}
         />
-        <PagingLinks path={path} all={stored} shown={shown} />
+        <PagingLinks path={path} all={stored} window={window} />
         <Waterfall
           bars={bars}
           agents={await agentRows(feed, ports, bars)}
-          session={seen.session}
+          session={description.session}
           {...{ withoutWaits }}
         />
       </section>
       <section id="plots" aria-label="Plots" data-fresh>
-        <PlotList session={seen.session} columns={columnsOf(stored)} config={config} />
+        <PlotList session={description.session} columns={columnsOf(stored)} config={config} />
       </section>
     </SessionShell>,
   );
@@ -109,14 +111,14 @@ type Known = { readonly steps: StepsByName; readonly note: string | null };
 
 async function stepsOf(
   { steps: read }: PagePorts,
-  { standing: { seen } }: SessionFeed,
+  { standing: { seen: description } }: SessionFeed,
   all: readonly Iteration[],
   { from, to }: Window,
 ): Promise<Known> {
   let steps: StepsByName = new Map();
   try {
     const until = to < all.length ? (all[to]?.reply?.entry.at ?? null) : null;
-    steps = stepsByIteration(await read(seen.session, all[from]?.after ?? 0, until));
+    steps = stepsByIteration(await read(description.session, all[from]?.after ?? 0, until));
   } catch (error) {
     return {
       steps,
@@ -141,12 +143,12 @@ async function agentRows(feed: SessionFeed, ports: PagePorts, bars: readonly Bar
     drawn.has(anchor.split('-').slice(0, 2).join('-')),
   );
   const found = matchAgents(calls, agents);
-  const shown = calls.flatMap((call) => {
+  const pairs = calls.flatMap((call) => {
     const agent = found.get(call.anchor);
     return agent ? [{ call, agent }] : [];
   });
   return Promise.all(
-    shown.slice(-MOST_AGENTS).map(async ({ call, agent }) => ({
+    pairs.slice(-MOST_AGENTS).map(async ({ call, agent }) => ({
       call,
       href: `/sessions/${agent.session}/timeline`,
       segments: agentSegments(agent, await ports.steps(agent.session, 0, null), Date.now()),
@@ -159,13 +161,13 @@ type SummaryProps = {
   readonly path: string;
   readonly withoutWaits: boolean;
   readonly note: string | null;
-  readonly shown: Window;
+  readonly window: Window;
   /** Iterations of the whole session, and milliseconds that it took. */
   readonly of: number;
   readonly whole: number;
 };
 
-function Summary({ bars, path, withoutWaits, note, shown: { from }, of, whole }: SummaryProps) {
+function Summary({ bars, path, withoutWaits, note, window: { from }, of, whole }: SummaryProps) {
   const [first, last] = [bars[0], bars.at(-1)];
   const took = first && last ? Math.max(...bars.map(({ to }) => to)) - first.from : 0;
   const isPart = bars.length < of;
@@ -197,13 +199,13 @@ function Summary({ bars, path, withoutWaits, note, shown: { from }, of, whole }:
 function PagingLinks({
   path,
   all,
-  shown,
+  window,
 }: {
   readonly path: string;
   readonly all: readonly Iteration[];
-  readonly shown: Window;
+  readonly window: Window;
 }) {
-  const { from, to } = shown;
+  const { from, to } = window;
   const earlier = all[Math.max(0, from - WINDOW + BEFORE)];
   const later = all[to];
   if (from === 0 && later === undefined) return null;
@@ -317,14 +319,14 @@ function IterationRows({ row: { bar, below }, before, scale, session }: RowProps
   const { of, from, to, died, open, workers } = bar;
   const last = workers.at(-1);
   const moved = last !== undefined && last !== before?.workers.at(-1);
-  const told = of.transitions.filter((reason) => !isOrdinary(reason));
+  const transitions = of.transitions.filter((reason) => !isOrdinary(reason));
   const tools = [...new Set(toolsOf(of))].map((name) => showUnseen(name.slice(0, 40))).join(', ');
   return (
     <li id={rowId(of)} class="iteration">
       <div class="wf-row">
         <span class="why">
           <a class="name" href={linkOf(session, of)}>{`#${of.iteration}`}</a> <span class="quiet">{tools}</span>
-          {told.map((reason) => (
+          {transitions.map((reason) => (
             <span class="badge" title={transitionMeaning(reason)}>
               {transitionText(reason)}
             </span>

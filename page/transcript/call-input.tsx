@@ -76,8 +76,8 @@ function FieldList({
   readonly without: readonly string[];
   readonly input?: unknown;
 }) {
-  const shown = Object.entries(fields).filter(([field]) => !without.includes(field));
-  if (shown.length === 0) {
+  const visible = Object.entries(fields).filter(([field]) => !without.includes(field));
+  if (visible.length === 0) {
     if (input === undefined) return null;
     return (
       <pre class="input" tabindex={0} aria-label="Input">
@@ -87,7 +87,7 @@ function FieldList({
   }
   return (
     <dl class="facts">
-      {shown.slice(0, 40).map(([field, value]) => {
+      {visible.slice(0, 40).map(([field, value]) => {
         const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
         return (
           <div>

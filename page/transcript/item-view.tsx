@@ -122,7 +122,7 @@ function PlainItem({
     case 'transition':
       return <TransitionItem reason={entry.reason} />;
     case 'run_ended':
-      return <RunEndLine ended={entry.ended} />;
+      return <RunEndLine end={entry.ended} />;
     case 'files':
       return <FilesItem lines={context.filesLines?.(position) ?? []} position={position} context={context} />;
     case 'session_closed':
@@ -216,8 +216,8 @@ function TransitionItem({ reason }: { readonly reason: Extract<Entry, { kind: 't
   );
 }
 
-function RunEndLine({ ended }: { readonly ended: RunEnded }) {
-  const { terminal, turns, spend, durationMs, run, at: moment } = ended;
+function RunEndLine({ end }: { readonly end: RunEnded }) {
+  const { terminal, turns, spend, durationMs, run, at: moment } = end;
   const words = outcomeText({
     reason: terminal.reason,
     detail: terminalDetail(terminal),

@@ -81,25 +81,25 @@ export function takenBy(sessions: readonly SessionInfo[]): readonly SessionTake[
 }
 
 export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'cut'> {
-  const taken = takenBy(sessions);
+  const takes = takenBy(sessions);
   const tagsOf = ({ session: { facts } }: SessionTake): readonly string[] => {
     const tags = tagValues(facts?.tags ?? {});
     return tags.length === 0 ? ['(no tag)'] : tags;
   };
   return {
-    day: addBy(taken, ({ session }) => [new Date(session.startedAt).toISOString().slice(0, 10)]).toSorted(
+    day: addBy(takes, ({ session }) => [new Date(session.startedAt).toISOString().slice(0, 10)]).toSorted(
       (one, other) => (one.name < other.name ? 1 : -1),
     ),
-    model: byCost(addBy(taken, ({ session }) => [session.facts?.model ?? '(not known)'])),
-    agent: byCost(addBy(taken, ({ session }) => [session.facts?.agent?.type ?? '(no agent)'])),
-    tag: byCost(addBy(taken, tagsOf)),
-    total: addBy(taken, () => ['Total'])[0] ?? { name: 'Total', sessions: 0, turns: 0, tokens: 0, cents: 0 },
+    model: byCost(addBy(takes, ({ session }) => [session.facts?.model ?? '(not known)'])),
+    agent: byCost(addBy(takes, ({ session }) => [session.facts?.agent?.type ?? '(no agent)'])),
+    tag: byCost(addBy(takes, tagsOf)),
+    total: addBy(takes, () => ['Total'])[0] ?? { name: 'Total', sessions: 0, turns: 0, tokens: 0, cents: 0 },
   };
 }
 
-function addBy(taken: readonly SessionTake[], namesOf: (one: SessionTake) => readonly string[]): readonly UsageRow[] {
+function addBy(takes: readonly SessionTake[], namesOf: (one: SessionTake) => readonly string[]): readonly UsageRow[] {
   const rows = new Map<string, UsageRow>();
-  for (const one of taken)
+  for (const one of takes)
     for (const name of namesOf(one)) {
       const known = rows.get(name) ?? { name, sessions: 0, turns: 0, tokens: 0, cents: 0 };
       rows.set(name, {

@@ -14,7 +14,7 @@ export async function readPollers(temporal: Client, taskQueue: string): Promise<
     livePollers({ temporal, taskQueue, of: 'activities' }),
   ]);
   const newest = new Map<string, number>();
-  for (const { identity, seen } of [...workflows, ...activities])
-    newest.set(identity, Math.max(seen, newest.get(identity) ?? 0));
-  return [...newest].map(([identity, seen]) => ({ identity, seen }));
+  for (const { identity, seen: time } of [...workflows, ...activities])
+    newest.set(identity, Math.max(time, newest.get(identity) ?? 0));
+  return [...newest].map(([identity, time]) => ({ identity, seen: time }));
 }

@@ -173,7 +173,7 @@ const answerText = (answer: HealthAnswer): string =>
 
 const MOST_IN_HAND = 8;
 
-function WorkerRow({ worker: { identity, queues, beats, inHand, seen } }: { readonly worker: SeenWorker }) {
+function WorkerRow({ worker: { identity, queues, beats, inHand, seen: time } }: { readonly worker: SeenWorker }) {
   const versions = new Set(beats.flatMap(({ version }) => version ?? []));
   const policies = new Set(beats.flatMap(({ commands }) => commands ?? []));
   return (
@@ -203,7 +203,7 @@ function WorkerRow({ worker: { identity, queues, beats, inHand, seen } }: { read
         {inHand.length > MOST_IN_HAND ? <small>{`and ${inHand.length - MOST_IN_HAND} more`}</small> : null}
       </td>
       <td class="number">
-        <Age at={seen} />
+        <Age at={time} />
       </td>
     </tr>
   );

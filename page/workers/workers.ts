@@ -75,24 +75,24 @@ function workersOf(
 ): readonly SeenWorker[] {
   const workers = new Map<string, { seen: number; queues: string[] }>();
   for (const { queue, pollers } of queues)
-    for (const { identity, seen } of pollers) {
+    for (const { identity, seen: time } of pollers) {
       const known = workers.get(identity) ?? { seen: 0, queues: [] };
-      workers.set(identity, { seen: Math.max(seen, known.seen), queues: [...known.queues, queue] });
+      workers.set(identity, { seen: Math.max(time, known.seen), queues: [...known.queues, queue] });
     }
-  const taken = sessions.flatMap((session) =>
+  const work = sessions.flatMap((session) =>
     (session.running?.doing ?? []).flatMap((doing) => (doing.isTaken ? [{ session, doing }] : [])),
   );
   return [...workers]
-    .map(([identity, { seen, ...worker }]) => ({
+    .map(([identity, { seen: time, ...worker }]) => ({
       identity,
       ...worker,
-      ...beatsOf(beats, identity, seen),
-      inHand: taken.filter(({ doing }) => doing.worker === identity),
+      ...beatsOf(beats, identity, time),
+      inHand: work.filter(({ doing }) => doing.worker === identity),
     }))
     .toSorted((one, other) => other.inHand.length - one.inHand.length || (one.identity < other.identity ? -1 : 1));
 }
 
-function beatsOf(beats: readonly WorkerBeat[], identity: string, seen: number): Pick<SeenWorker, 'beats' | 'seen'> {
+function beatsOf(beats: readonly WorkerBeat[], identity: string, time: number): Pick<SeenWorker, 'beats' | 'seen'> {
   const own = beats.filter((beat) => beat.identity === identity && beat.isLive);
-  return { beats: own, seen: Math.max(seen, ...own.map(({ at }) => at)) };
+  return { beats: own, seen: Math.max(time, ...own.map(({ at }) => at)) };
 }
