@@ -36,9 +36,9 @@ export function createClient(given: CreateClient): PerdureClient {
 }
 
 /** Creates a client that may also look at the live channel's end and at snapshots. */
-export function createFolderClient(given: ClientSettings): PerdureClient {
-  refuseUnknown('createClient()', given, knownOptions.client);
-  const options = withPorts(given);
+export function createFolderClient(settings: ClientSettings): PerdureClient {
+  refuseUnknown('createClient()', settings, knownOptions.client);
+  const options = withPorts(settings);
   const means = new ClientMeans(options);
   const waits = createWaits(options.temporal);
   // Firings that are asked for at once get their names from one and the same place.
@@ -70,14 +70,14 @@ function createRepairs(means: ClientMeans, { wait }: MethodWaits): Pick<PerdureC
         const { examineDamage } = await loadRepair();
         return examineDamage({ temporal, store }, await means.look(parseSessionId(id)));
       }),
-    repair: (id, asked) =>
-      wait('repair()', asked, knownOptions.act, async () => {
+    repair: (id, acting) =>
+      wait('repair()', acting, knownOptions.act, async () => {
         const { examineDamage } = await loadRepair();
         const described = await means.lookAtOpen(parseSessionId(id));
         const damage = await examineDamage({ temporal, store }, described);
         if (damage.kind !== 'repairable') return damage;
-        const { from, to, lost } = damage;
-        await means.update(described.session, UPDATES.repair, { from, to, lost }, { by: means.actor(asked) });
+        const { from, to, lost: loss } = damage;
+        await means.update(described.session, UPDATES.repair, { from, to, lost: loss }, { by: means.actor(acting) });
         return damage;
       }),
   };
@@ -161,8 +161,8 @@ function createFiles(means: ClientMeans, { wait }: MethodWaits): Pick<PerdureCli
         const { session } = await means.look(parseSessionId(id));
         return listCaptures(await means.readTranscript(session));
       }),
-    diff: (id, asked = {}) =>
-      wait('diff()', asked, knownOptions.diff, async () => {
+    diff: (id, range = {}) =>
+      wait('diff()', range, knownOptions.diff, async () => {
         const [{ diffSession }, { hasPacks }] = await Promise.all([
           import('./sessions/files/diff-session.ts'),
           import('../store/snapshots/packs.ts'),
@@ -171,14 +171,14 @@ function createFiles(means: ClientMeans, { wait }: MethodWaits): Pick<PerdureCli
         const entries = await means.readTranscript(session);
         if (!options.snapshots) throw new ClientProblem('refused', 'this client has no data folder with snapshots');
         const reading = options.snapshots(hasPacks(entries));
-        return diffSession({ session, cwd, reading, store: options.store }, { entries, first: 0 }, asked);
+        return diffSession({ session, cwd, reading, store: options.store }, { entries, first: 0 }, range);
       }),
   };
 }
 
-async function* following(...asked: Parameters<Follow['follow']>): ReturnType<Follow['follow']> {
+async function* following(...args: Parameters<Follow['follow']>): ReturnType<Follow['follow']> {
   const { follow } = await import('./follow/follow.ts');
-  yield* follow(...asked);
+  yield* follow(...args);
 }
 
 function guardSchedules(load: () => Promise<Schedules>, { wait, each }: MethodWaits): Schedules {
@@ -188,24 +188,26 @@ function guardSchedules(load: () => Promise<Schedules>, { wait, each }: MethodWa
     work: (schedules: Schedules) => Promise<T>,
   ): Promise<T> => wait(`schedules.${name}()`, options, knownOptions.wait, async () => work(await load()));
   return {
-    create: (cron, task, given = {}) =>
-      wait('schedules.create()', given, knownOptions.schedule, async () => (await load()).create(cron, task, given)),
-    list: (asked = {}) => {
-      refuseUnknown('schedules.list()', asked, knownOptions.wait);
-      return each(asked, async function* () {
+    create: (cron, task, options = {}) =>
+      wait('schedules.create()', options, knownOptions.schedule, async () =>
+        (await load()).create(cron, task, options),
+      ),
+    list: (options = {}) => {
+      refuseUnknown('schedules.list()', options, knownOptions.wait);
+      return each(options, async function* () {
         yield* (await load()).list();
       });
     },
-    describe: (name, asked) => named('describe', asked, (schedules) => schedules.describe(name)),
-    settings: (name, asked) => named('settings', asked, (schedules) => schedules.settings(name)),
+    describe: (name, options) => named('describe', options, (schedules) => schedules.describe(name)),
+    settings: (name, options) => named('settings', options, (schedules) => schedules.settings(name)),
     update: (name, changes) =>
       wait('schedules.update()', changes, knownOptions.scheduleChanges, async () =>
         (await load()).update(name, changes),
       ),
-    pause: (name, asked) => named('pause', asked, (schedules) => schedules.pause(name)),
-    resume: (name, asked) => named('resume', asked, (schedules) => schedules.resume(name)),
-    delete: (name, asked) => named('delete', asked, (schedules) => schedules.delete(name)),
-    trigger: (name, asked) => named('trigger', asked, (schedules) => schedules.trigger(name, asked)),
+    pause: (name, options) => named('pause', options, (schedules) => schedules.pause(name)),
+    resume: (name, options) => named('resume', options, (schedules) => schedules.resume(name)),
+    delete: (name, options) => named('delete', options, (schedules) => schedules.delete(name)),
+    trigger: (name, options) => named('trigger', options, (schedules) => schedules.trigger(name, options)),
   };
 }
 

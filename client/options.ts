@@ -44,14 +44,16 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
  * Throws ClientProblem for an unknown key. A key whose value is undefined counts as not given.
  * `what` names the method for the sentence, such as "query()".
  */
-export function refuseUnknown(what: string, given: unknown, known: object): void {
-  if (given === undefined) return;
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+export function refuseUnknown(what: string, options: unknown, known: object): void {
+  if (options === undefined) return;
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new ClientProblem('refused', `the options of ${what} are no object: give one, such as {}`);
-  const unknown = Object.entries(given).find(([key, value]) => value !== undefined && !Object.hasOwn(known, key))?.[0];
+  const unknown = Object.entries(options).find(
+    ([key, value]) => value !== undefined && !Object.hasOwn(known, key),
+  )?.[0];
   if (unknown === undefined) return;
-  const shown = JSON.stringify(unknown.slice(0, 60));
-  throw new ClientProblem('refused', `${what} has no option ${shown}: ${suggestOption(unknown, known)}`);
+  const quoted = JSON.stringify(unknown.slice(0, 60));
+  throw new ClientProblem('refused', `${what} has no option ${quoted}: ${suggestOption(unknown, known)}`);
 }
 
 /** Suggests a name only if the method has it: `send()` does not take "hooks". */

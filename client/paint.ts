@@ -54,8 +54,8 @@ export function createPaint(on: boolean, columns: () => number | null = () => nu
 
 /** Puts a text on one line of at most `most` characters, cut between two words if a gap is near. */
 export function oneLine(text: string, most: number): string {
-  const { shown, left } = truncateLine(text, most);
-  return left === 0 ? shown : `${beforeWord(Array.from(shown), most - 1)}…`;
+  const { visible, left } = truncateLine(text, most);
+  return left === 0 ? visible : `${beforeWord(Array.from(visible), most - 1)}…`;
 }
 
 /** Characters given up to avoid cutting a word. */
@@ -63,30 +63,30 @@ const WORD = 24;
 
 /** Returns the first `most` characters without the beginning of a word that does not fit. */
 function beforeWord(characters: readonly string[], most: number): string {
-  const kept = characters.slice(0, most);
-  const blank = kept.lastIndexOf(' ');
+  const start = characters.slice(0, most);
+  const blank = start.lastIndexOf(' ');
   const inWord = characters[most] !== undefined && characters[most] !== ' ';
-  const whole = inWord && blank > most / 2 && most - blank <= WORD ? kept.slice(0, blank) : kept;
+  const whole = inWord && blank > most / 2 && most - blank <= WORD ? start.slice(0, blank) : start;
   return whole.join('').trimEnd();
 }
 
 /** Puts a text on one line, cut at `most` characters, and says how many are left out. */
 export function truncateWithCount(text: string, most: number): string {
-  const { shown, left } = truncateLine(text, most);
-  return left === 0 ? shown : `${shown}… (+${left.toLocaleString('en')} characters)`;
+  const { visible, left } = truncateLine(text, most);
+  return left === 0 ? visible : `${visible}… (+${left.toLocaleString('en')} characters)`;
 }
 
-/** `left` counts the characters of `text` that are not in `shown`. */
-function truncateLine(text: string, most: number): { readonly shown: string; readonly left: number } {
+/** `left` counts the characters of `text` that are not in `visible`. */
+function truncateLine(text: string, most: number): { readonly visible: string; readonly left: number } {
   const looked = text.slice(0, most * 4);
-  const shown = showUnseen(looked).trim().replace(/\s+/g, ' ');
+  const visible = showUnseen(looked).trim().replace(/\s+/g, ' ');
   const beyond = text.length - looked.length;
   // No text has more characters than units.
-  if (shown.length <= most && beyond === 0) return { shown, left: 0 };
-  const line = Array.from(shown);
-  if (line.length <= most && beyond === 0) return { shown, left: 0 };
+  if (visible.length <= most && beyond === 0) return { visible, left: 0 };
+  const line = Array.from(visible);
+  if (line.length <= most && beyond === 0) return { visible, left: 0 };
   // Cleans the text once more: a joiner whose second half was cut off joins nothing.
-  return { shown: showUnseen(line.slice(0, most).join('')), left: Math.max(0, line.length - most) + beyond };
+  return { visible: showUnseen(line.slice(0, most).join('')), left: Math.max(0, line.length - most) + beyond };
 }
 
 const escapeControl = (unseen: string): string => `\\u${unseen.charCodeAt(0).toString(16).padStart(4, '0')}`;

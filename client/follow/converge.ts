@@ -7,8 +7,8 @@ import { openLedger } from './ledger.ts';
 import type { EntryMark, RunEntries, TranscriptReader } from '../sessions/transcript-reader.ts';
 
 type Converger = {
-  /** Returns the events to show for `told`: itself, or the transcript's version if that differs. */
-  pass(told: ChannelItem): Promise<readonly WatchedEvent[]>;
+  /** Returns the events to show for `item`: itself, or the transcript's version if that differs. */
+  pass(item: ChannelItem): Promise<readonly WatchedEvent[]>;
   /**
    * Run `run` has ended: returns the events that make all that was shown of it, and of earlier
    * runs, equal to what `head` stores.
@@ -27,7 +27,7 @@ export function createConverger(
   onHead: (head: Hash) => void = () => undefined,
 ): Converger {
   let first = from;
-  let shown = openLedger(first);
+  let ledger = openLedger(first);
   /** Where the next comparison begins; everything before it has been compared. */
   let next: EntryMark | undefined;
 
@@ -35,24 +35,24 @@ export function createConverger(
     const since = await readIfStored(reader.since(session, head, first, next));
     next = (since && lastReply(since)) ?? next;
     onHead(head);
-    return since ? shown.settle(since, false) : [];
+    return since ? ledger.settle(since, false) : [];
   };
   const end: Converger['end'] = async (head, run) => {
     if (run < first) return [];
     const since = await readIfStored(reader.since(session, head, first));
-    const told = since ? shown.settle(cutAfterRun(since, run), true) : [];
+    const events = since ? ledger.settle(cutAfterRun(since, run), true) : [];
     first = run + 1;
-    shown = openLedger(first);
+    ledger = openLedger(first);
     next = undefined;
-    return told;
+    return events;
   };
   return {
     end,
-    pass: async (told) => {
-      if (told.type === 'stored') return step(told.head);
-      if (told.type === 'run_end') return [...(await end(told.head, told.ended.run)), told];
-      shown.hear(told);
-      return [told];
+    pass: async (item) => {
+      if (item.type === 'stored') return step(item.head);
+      if (item.type === 'run_end') return [...(await end(item.head, item.ended.run)), item];
+      ledger.hear(item);
+      return [item];
     },
   };
 }

@@ -35,17 +35,17 @@ function parseWhole(value: number, least: number, what: string): number {
  * comes next.
  */
 function passBehind(iteration: number): Cursor['pass'] {
-  let held: Followed[] | null = [];
+  let pending: Followed[] | null = [];
   return (event) => {
     const at = 'iteration' in event ? event.iteration : null;
     if (at !== null && at <= iteration) {
-      if (held) held = [];
+      if (pending) pending = [];
       return [];
     }
-    if (held === null || isApprovalEvent(event)) return [event];
-    if (at === null && event.type !== 'run_end' && event.type !== 'result') return (held.push(event), []);
-    const shown = [...held, event];
-    held = null;
-    return shown;
+    if (pending === null || isApprovalEvent(event)) return [event];
+    if (at === null && event.type !== 'run_end' && event.type !== 'result') return (pending.push(event), []);
+    const released = [...pending, event];
+    pending = null;
+    return released;
   };
 }

@@ -123,14 +123,14 @@ async function* readRun(
   { news, newestHead }: { readonly news: AsyncIterable<News>; readonly newestHead: () => Promise<Hash | null> },
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
-  const told = createConverger(ports, session, goal.from, ports.onHead);
+  const converger = createConverger(ports, session, goal.from, ports.onHead);
   const pass = async function* (events: readonly ChannelItem[]): AsyncGenerator<WatchedEvent, void> {
-    for (const event of events) yield* await told.pass(event);
+    for (const event of events) yield* await converger.pass(event);
   };
   const approvals = watchApprovals((pending) => ports.waiting(session, pending));
   // A run may end before another look sees that its call was decided.
   const settled = () => approvals({ session });
-  let ended = false;
+  let wasOver = false;
   let looks = 0;
   for await (const item of news) {
     if (item.kind === 'broken') throw item.error;
@@ -155,15 +155,15 @@ async function* readRun(
     const end = await findOutcome(ports, goal, item.seen);
     // The live channel may be a moment behind. Its end is better, since it also tells what is not
     // stored.
-    if (end && (ended || gate.after !== null)) {
-      if (end.head !== null) yield* await told.end(end.head, end.run);
+    if (end && (wasOver || gate.after !== null)) {
+      if (end.head !== null) yield* await converger.end(end.head, end.run);
       yield* settled();
       return yield end.outcome;
     }
-    ended = end !== null;
-    const head = ended ? null : await newestHead();
-    if (head !== null) yield* await told.pass({ type: 'stored', step: 0, attempt: 0, head });
-    if (!ended) yield* pass(gate.goOn(item.seen.last?.run ?? 0));
+    wasOver = end !== null;
+    const head = wasOver ? null : await newestHead();
+    if (head !== null) yield* await converger.pass({ type: 'stored', step: 0, attempt: 0, head });
+    if (!wasOver) yield* pass(gate.goOn(item.seen.last?.run ?? 0));
   }
 }
 
@@ -182,21 +182,21 @@ async function awaitRest(ports: FollowPorts, session: SessionId, run: number): P
 
 // Turns looks into events about calls that wait for a decision: one when a call starts to wait, one
 // when it no longer does (L55).
-type ApprovalNews = (seen: Pick<SessionDescription, 'session' | 'approvals'>) => AsyncIterable<ApprovalEvent>;
+type ApprovalNews = (description: Pick<SessionDescription, 'session' | 'approvals'>) => AsyncIterable<ApprovalEvent>;
 
 function watchApprovals(read: (pending: PendingApproval) => Promise<WaitingApproval>): ApprovalNews {
   /** Input hash by call, as it was told: an edited input may need another decision. */
-  const told = new Map<string, string>();
+  const known = new Map<string, string>();
   return async function* ({ session, approvals = [] }) {
     const waiting = new Map(approvals.map((pending) => [pending.call, pending]));
-    for (const [call, inputHash] of told) {
+    for (const [call, inputHash] of known) {
       if (waiting.get(call)?.inputHash === inputHash) continue;
-      told.delete(call);
+      known.delete(call);
       yield { type: 'approval_settled', session, call };
     }
     for (const pending of approvals) {
-      if (told.has(pending.call)) continue;
-      told.set(pending.call, pending.inputHash);
+      if (known.has(pending.call)) continue;
+      known.set(pending.call, pending.inputHash);
       yield { type: pending.question ? 'question' : 'approval', ...(await read(pending)) };
     }
   };
@@ -218,18 +218,18 @@ type RunGate = {
 
 function runGate({ from }: Pick<Goal, 'from'>): RunGate {
   let isOpen = false;
-  let held: ChannelItem[] = [];
+  let pending: ChannelItem[] = [];
   /** The last run whose end is known. */
-  let ended = from - 1;
+  let lastEnded = from - 1;
   let after: number | null = null;
   const open = (): readonly ChannelItem[] => {
-    const released = held;
-    [isOpen, held, after] = [true, [], null];
+    const released = pending;
+    [isOpen, pending, after] = [true, [], null];
     return released;
   };
   const goOn = (last: number): readonly ChannelItem[] => {
-    ended = Math.max(ended, last);
-    return after === null || after > ended ? [] : open();
+    lastEnded = Math.max(lastEnded, last);
+    return after === null || after > lastEnded ? [] : open();
   };
   return {
     get after() {
@@ -239,20 +239,20 @@ function runGate({ from }: Pick<Goal, 'from'>): RunGate {
     goOn,
     pass: (event) => {
       const begins = event.type === 'run_start' && event.run >= from;
-      if (begins && event.run > ended + 1) after = event.run - 1;
+      if (begins && event.run > lastEnded + 1) after = event.run - 1;
       else if (after === null && isOpen) {
-        if (event.type === 'run_end') ended = Math.max(ended, event.ended.run);
+        if (event.type === 'run_end') lastEnded = Math.max(lastEnded, event.ended.run);
         return [event];
       }
-      if (after !== null) return (held.push(event), []);
+      if (after !== null) return (pending.push(event), []);
       if (event.type === 'run_end' && event.ended.run < from) {
-        held = [];
+        pending = [];
         return [];
       }
       // Events that were held before a start belong to a run whose end was lost.
-      if (begins) held = [];
-      held.push(event);
-      if (event.type === 'run_end') ended = Math.max(ended, event.ended.run);
+      if (begins) pending = [];
+      pending.push(event);
+      if (event.type === 'run_end') lastEnded = Math.max(lastEnded, event.ended.run);
       // A run that could not start has no `run_start`: everything since the last run's end is its
       // own.
       return begins || event.type === 'run_end' ? open() : [];
@@ -272,34 +272,43 @@ type RunEnd = {
 /**
  * Returns null when the run has not ended. Throws ClientProblem `closed` when it will never end.
  */
-async function findOutcome(reader: TranscriptReader, goal: Goal, seen: SessionDescription): Promise<RunEnd | null> {
-  const sight = lookForGoal(goal, seen);
+async function findOutcome(
+  reader: TranscriptReader,
+  goal: Goal,
+  description: SessionDescription,
+): Promise<RunEnd | null> {
+  const sight = lookForGoal(goal, description);
   switch (sight.kind) {
     case 'not_yet':
       return null;
     case 'never':
-      throw neverEnds(goal, seen);
+      throw neverEnds(goal, description);
     case 'ended': {
       // Without a message the goal is the first run of interest, even if another has ended since.
       const { run } = sight.summary;
-      return outcomeOf(reader, seen.session, sight.summary, goal.message === null ? Math.min(run, goal.from) : run);
+      return outcomeOf(
+        reader,
+        description.session,
+        sight.summary,
+        goal.message === null ? Math.min(run, goal.from) : run,
+      );
     }
     case 'search': {
-      const run = runAnswering(await reader.entries(seen.session, sight.summary.head), goal.message);
-      if (run !== null) return outcomeOf(reader, seen.session, sight.summary, run);
-      if (seen.phase === 'closed') throw neverEnds(goal, seen);
+      const run = runAnswering(await reader.entries(description.session, sight.summary.head), goal.message);
+      if (run !== null) return outcomeOf(reader, description.session, sight.summary, run);
+      if (description.phase === 'closed') throw neverEnds(goal, description);
       return null;
     }
   }
 }
 
 function runAnswering(entries: readonly Entry[], message: MessageId | null): number | null {
-  let taken = false;
+  let found = false;
   for (const entry of entries) {
-    if (entry.kind === 'user') taken ||= entry.id === message;
+    if (entry.kind === 'user') found ||= entry.id === message;
     if (entry.kind !== 'run_ended') continue;
     // A compaction that was asked for leaves no message in the transcript.
-    if (taken || (message !== null && entry.ended.messages.includes(message))) return entry.ended.run;
+    if (found || (message !== null && entry.ended.messages.includes(message))) return entry.ended.run;
   }
   return null;
 }
@@ -319,8 +328,17 @@ async function outcomeOf(
 function outcomeFromMemo(session: SessionId, { run, terminal, turns, iterations }: RunSummary): RunOutcome {
   const detail = terminalDetail(terminal);
   const nothing = { transitions: [], text: '', usage: noUsage, costUsd: null, durationMs: 0 };
-  const said = detail === undefined ? {} : { detail };
-  return { type: 'result', sessionId: session, run, reason: terminal.reason, turns, iterations, ...nothing, ...said };
+  const details = detail === undefined ? {} : { detail };
+  return {
+    type: 'result',
+    sessionId: session,
+    run,
+    reason: terminal.reason,
+    turns,
+    iterations,
+    ...nothing,
+    ...details,
+  };
 }
 
 function neverEnds({ message }: Goal, { session, status }: SessionDescription): ClientProblem {

@@ -17,11 +17,11 @@ export type Goal = {
   readonly orNone?: true;
 };
 
-export function goalOf(seen: SessionDescription, message: MessageId | null): Goal {
-  const last = seen.last?.run ?? 0;
-  const waits = isAtRest(seen);
+export function goalOf(description: SessionDescription, message: MessageId | null): Goal {
+  const last = description.last?.run ?? 0;
+  const waits = isAtRest(description);
   if (message === null) return { message, from: waits && last > 0 ? last : last + 1, underWay: true };
-  if (hasAnswered(seen.last, message)) return { message, from: last, underWay: true };
+  if (hasAnswered(description.last, message)) return { message, from: last, underWay: true };
   return { message, from: last + 1, underWay: !waits };
 }
 
@@ -31,8 +31,10 @@ export function goalAfter(run: number): Goal {
 }
 
 /** Tells whether the run that seemed about to begin does not exist. */
-export function hasNoRun({ orNone, from }: Goal, seen: SessionDescription): boolean {
-  return orNone === true && isAtRest(seen) && agentsAtWork(seen) === 0 && (seen.last?.run ?? 0) < from;
+export function hasNoRun({ orNone, from }: Goal, description: SessionDescription): boolean {
+  return (
+    orNone === true && isAtRest(description) && agentsAtWork(description) === 0 && (description.last?.run ?? 0) < from
+  );
 }
 
 /** Counts agents in the background of an idle session: the end of each opens a run (L71). */
@@ -45,8 +47,8 @@ export function isAtRest({ phase, unseen }: SessionDescription): boolean {
   return phase === 'closed' || (phase === 'idle' && !unseen);
 }
 
-export function reachesGoal(goal: Goal, ended: Pick<RunSummary, 'run' | 'messages'>): boolean {
-  return ended.run >= goal.from && (goal.message === null || ended.messages.includes(goal.message));
+export function reachesGoal(goal: Goal, summary: Pick<RunSummary, 'run' | 'messages'>): boolean {
+  return summary.run >= goal.from && (goal.message === null || summary.messages.includes(goal.message));
 }
 
 function hasAnswered(last: RunSummary | null, message: MessageId): boolean {
@@ -63,15 +65,15 @@ type GoalState =
   | { readonly kind: 'never' }
   | { readonly kind: 'not_yet' };
 
-export function lookForGoal(goal: Goal, seen: SessionDescription): GoalState {
-  const { last } = seen;
+export function lookForGoal(goal: Goal, description: SessionDescription): GoalState {
+  const { last } = description;
   if (last && reachesGoal(goal, last)) return { kind: 'ended', summary: last };
   if (last && goal.message !== null) {
     // The answer may be an earlier run, or one that lists only the first of its many messages.
-    if (last.run > goal.from || isAtRest(seen)) return { kind: 'search', summary: last };
-  } else if (last && isAtRest(seen) && !goal.orNone) {
+    if (last.run > goal.from || isAtRest(description)) return { kind: 'search', summary: last };
+  } else if (last && isAtRest(description) && !goal.orNone) {
     // The run that was about to begin does not exist.
     return { kind: 'ended', summary: last };
   }
-  return seen.phase === 'closed' ? { kind: 'never' } : { kind: 'not_yet' };
+  return description.phase === 'closed' ? { kind: 'never' } : { kind: 'not_yet' };
 }

@@ -24,16 +24,16 @@ export type Ledger = {
 export function openLedger(run: number): Ledger {
   const view = new LiveView(run);
   /** The items of shown replies, by the names of these. */
-  const shown = new Map<string, Set<ViewItem>>();
+  const visible = new Map<string, Set<ViewItem>>();
   const unchecked = new Set<string>();
 
   const hear = (event: WatchedEvent): void => {
     // An input is not compared, and may be large.
     for (const change of reduceLive(view, event.type === 'tool_use' ? { ...event, input: null } : event)) {
-      if (change.do === 'revoke') for (const item of change.items) shown.get(replyName(item))?.delete(item);
+      if (change.do === 'revoke') for (const item of change.items) visible.get(replyName(item))?.delete(item);
       if ((change.do !== 'put' && change.do !== 'patch') || !COMPARED.has(change.item.event.type)) continue;
       const name = replyName(change.item);
-      shown.set(name, (shown.get(name) ?? new Set<ViewItem>()).add(change.item));
+      visible.set(name, (visible.get(name) ?? new Set<ViewItem>()).add(change.item));
       unchecked.add(name);
     }
   };
@@ -41,17 +41,18 @@ export function openLedger(run: number): Ledger {
     hear,
     settle: (since, over) => {
       const stored = repliesIn(since);
-      const parts: Comparison['shown'] = (...names) => partsOf(names.flatMap((name) => [...(shown.get(name) ?? [])]));
-      const compared = { shown: parts, stored, owners: ownersOf(stored) };
-      const wrong = wrongPlaces(compared, over ? shown.keys() : unchecked, over);
+      const visibleParts: Comparison['visibleParts'] = (...names) =>
+        partsOf(names.flatMap((name) => [...(visible.get(name) ?? [])]));
+      const compared = { visibleParts, stored, owners: ownersOf(stored) };
+      const wrong = wrongPlaces(compared, over ? visible.keys() : unchecked, over);
       const back = wrong.map((place) => tombstoneOf(place, { why: 'the transcript has it otherwise' }));
       back.forEach(hear);
-      const told = stored.flatMap((one) =>
+      const missing = stored.flatMap((one) =>
         missingOf(compared, one).map((event): WatchedEvent => ({ ...event, step: 0, attempt: one.position })),
       );
-      told.forEach(hear);
+      missing.forEach(hear);
       unchecked.clear();
-      return [...back, ...told];
+      return [...back, ...missing];
     },
   };
 }
@@ -81,8 +82,8 @@ function partsOf(items: readonly ViewItem[]): ShownParts {
   for (const { event, text } of items) {
     if (event.type !== 'text_delta' && event.type !== 'reply') continue;
     const { step, attempt } = event;
-    const said = texts.get(attemptName(event)) ?? { step, attempt, text: '' };
-    texts.set(attemptName(event), { ...said, text: said.text + text });
+    const previous = texts.get(attemptName(event)) ?? { step, attempt, text: '' };
+    texts.set(attemptName(event), { ...previous, text: previous.text + text });
   }
   const events = items.map(({ event }) => event);
   return {
@@ -131,7 +132,7 @@ function ownersOf(stored: readonly StoredReply[]): Owners {
 
 type Comparison = {
   /** Returns what was shown of the replies of these names. */
-  readonly shown: (...names: readonly string[]) => ShownParts;
+  readonly visibleParts: (...names: readonly string[]) => ShownParts;
   readonly stored: readonly StoredReply[];
   readonly owners: Owners;
 };
@@ -141,14 +142,14 @@ type Comparison = {
  * their correct parts are told again.
  */
 function wrongPlaces(
-  { shown, stored, owners }: Comparison,
+  { visibleParts, stored, owners }: Comparison,
   names: Iterable<string>,
   over: boolean,
 ): readonly AttemptName[] {
   const wrong = new Map<string, AttemptName>();
   const free = new Set(stored);
   for (const name of names) {
-    const { texts, calls, outcomes } = shown(name);
+    const { texts, calls, outcomes } = visibleParts(name);
     const all = owners.get(name) ?? [];
     const waits = !over && all[0] === stored.at(-1);
     const isWrong = [
@@ -158,8 +159,8 @@ function wrongPlaces(
       }),
       ...calls.filter((call) => !all.some((one) => hasCall(one, call))),
       ...outcomes.filter((outcome) => {
-        const kept = all[0]?.outcomes.get(outcome.index);
-        return kept ? !isShownAs(kept, outcome) : !waits;
+        const expected = all[0]?.outcomes.get(outcome.index);
+        return expected ? !isShownAs(expected, outcome) : !waits;
       }),
     ];
     for (const { step, attempt } of isWrong) wrong.set(`${step}.${attempt}`, { step, attempt });
@@ -167,11 +168,11 @@ function wrongPlaces(
   return [...wrong.values()];
 }
 
-function missingOf({ shown, owners }: Comparison, one: StoredReply): readonly LiveEvent[] {
+function missingOf({ visibleParts, owners }: Comparison, one: StoredReply): readonly LiveEvent[] {
   const { reply, names, text, outcomes } = one;
-  const { texts, calls } = shown(...names);
+  const { texts, calls } = visibleParts(...names);
   const isFirst = owners.get(names[1])?.[0] === one;
-  const { outcomes: results } = shown(...names.slice(0, isFirst ? 2 : 1));
+  const { outcomes: results } = visibleParts(...names.slice(0, isFirst ? 2 : 1));
   const isSaid = texts.some((each) => each.text === text);
   const content = listContentEvents(reply).filter((event) =>
     event.type === 'tool_use'
@@ -179,7 +180,7 @@ function missingOf({ shown, owners }: Comparison, one: StoredReply): readonly Li
       : !isSaid,
   );
   const ends = [...outcomes.values()].flatMap((outcome) =>
-    results.some((shownOne) => shownOne.index === outcome.index && isShownAs(outcome, shownOne))
+    results.some((part) => part.index === outcome.index && isShownAs(outcome, part))
       ? []
       : listOutcomeEvents(reply, outcome, false),
   );
@@ -191,8 +192,8 @@ function hasCall({ reply }: StoredReply, { index, id }: { readonly index: number
   return block?.type === 'tool_use' && block.id === id;
 }
 
-function isShownAs(kept: Outcome, shown: Pick<Outcome, 'isError' | 'content'>): boolean {
+function isShownAs(stored: Outcome, visible: Pick<Outcome, 'isError' | 'content'>): boolean {
   // A preview may have replaced what was shown (L6).
-  const same = kept.whole !== undefined || kept.content.slice(0, SHOWN_OF_OUTCOME) === shown.content;
-  return same && kept.isError === shown.isError;
+  const same = stored.whole !== undefined || stored.content.slice(0, SHOWN_OF_OUTCOME) === visible.content;
+  return same && stored.isError === visible.isError;
 }

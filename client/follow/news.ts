@@ -40,14 +40,14 @@ type LookSource = {
   readonly everyMs: number;
   readonly signal: AbortSignal;
   readonly onTrouble: ((why: string | null) => void) | undefined;
-  readonly onHost: (seen: SessionDescription) => void;
+  readonly onHost: (description: SessionDescription) => void;
   readonly news: Mailbox<News>;
 };
 
 export async function pushLooks({ look, first, everyMs, signal, onTrouble, onHost, news }: LookSource): Promise<void> {
-  const push = (seen: SessionDescription): void => {
-    onHost(seen);
-    if (news.waiting < 2 * MOST_WAITING) news.push({ kind: 'look', seen });
+  const push = (description: SessionDescription): void => {
+    onHost(description);
+    if (news.waiting < 2 * MOST_WAITING) news.push({ kind: 'look', seen: description });
   };
   push(first);
   let trouble = false;

@@ -77,18 +77,18 @@ export function answerApprovals(sessions: Sessions, answerers: Answerers): Answe
       open.delete(event.call);
       if (event.type === 'approval_settled') return;
       const { type: _, ...approval } = event;
-      const gone = new AbortController();
-      open.set(event.call, gone);
+      const settled = new AbortController();
+      open.set(event.call, settled);
       const answered = event.type === 'question' ? answerQuestion : decide;
-      answered(answering, approval, gone.signal).catch((error: unknown) => {
-        if (!gone.signal.aborted) failure.abort(error);
+      answered(answering, approval, settled.signal).catch((error: unknown) => {
+        if (!settled.signal.aborted) failure.abort(error);
       });
     },
     stop: async () => {
-      for (const gone of open.values()) gone.abort();
+      for (const settled of open.values()) settled.abort();
       open.clear();
-      const giving = [...answering.giving].map(([given, call]) =>
-        awaitArrival(`the decision about call ${call}`, given),
+      const giving = [...answering.giving].map(([delivery, call]) =>
+        awaitArrival(`the decision about call ${call}`, delivery),
       );
       return (await Promise.all(giving)).filter((problem) => problem !== null);
     },
@@ -98,21 +98,23 @@ export function answerApprovals(sessions: Sessions, answerers: Answerers): Answe
 async function answerQuestion(answering: Answering, question: WaitingApproval, signal: AbortSignal): Promise<void> {
   const { sessions, answerers, giving } = answering;
   const { session, call } = question;
-  const said = await answerers.onQuestion?.(question, { signal });
-  if (said === undefined || signal.aborted) return;
-  const problem = questionAnswerProblem(said);
+  const answer = await answerers.onQuestion?.(question, { signal });
+  if (answer === undefined || signal.aborted) return;
+  const problem = questionAnswerProblem(answer);
   if (problem !== undefined) throw new ClientProblem('refused', `what onQuestion said of question ${call} ${problem}`);
   const send = () =>
-    said.kind === 'answer' ? sessions.answer(session, call, said.text) : sessions.deny(session, call, said.reason);
+    answer.kind === 'answer'
+      ? sessions.answer(session, call, answer.text)
+      : sessions.deny(session, call, answer.reason);
   await untilGiven(giving, call, isFirst(sessions, question, send));
 }
 
-async function untilGiven(giving: Answering['giving'], call: string, given: Promise<boolean>): Promise<void> {
-  giving.set(given, call);
+async function untilGiven(giving: Answering['giving'], call: string, delivery: Promise<boolean>): Promise<void> {
+  giving.set(delivery, call);
   try {
-    await given;
+    await delivery;
   } finally {
-    giving.delete(given);
+    giving.delete(delivery);
   }
 }
 
@@ -131,50 +133,50 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
       `the input that onApproval gave call ${first} (${oneLine(tool, 60)}) was not taken: ${reason}`,
     );
   if (signal.aborted) return;
-  const said = await onApproval(approval, { signal });
+  const answer = await onApproval(approval, { signal });
   if (signal.aborted) return;
-  const problem = decisionProblem(said);
+  const problem = decisionProblem(answer);
   if (problem !== undefined)
     throw new ClientProblem('refused', `what onApproval said of call ${call} (${oneLine(tool, 60)}) ${problem}`);
-  const given = sendDecision(sessions, approval, said);
-  if (said.kind === 'allow' && said.input !== undefined) edits.set(first, given);
-  await untilGiven(giving, call, given);
+  const delivery = sendDecision(sessions, approval, answer);
+  if (answer.kind === 'allow' && answer.input !== undefined) edits.set(first, delivery);
+  await untilGiven(giving, call, delivery);
 }
 
 /**
  * Returns a sentence that says what is wrong with an answer, or undefined. A program in JavaScript
  * may return anything.
  */
-function decisionProblem(said: unknown): string | undefined {
-  const { kind } = partsOf(said);
+function decisionProblem(answer: unknown): string | undefined {
+  const { kind } = partsOf(answer);
   // A misspelled `input` would let the model's own input run.
-  const misspelled = misspellingProblem(said, ['kind', 'input', 'reason', 'interrupt']);
+  const misspelled = misspellingProblem(answer, ['kind', 'input', 'reason', 'interrupt']);
   if (misspelled !== undefined || kind === 'allow') return misspelled;
-  return denialProblem(said, "{ kind: 'allow' }");
+  return denialProblem(answer, "{ kind: 'allow' }");
 }
 
-function questionAnswerProblem(said: unknown): string | undefined {
-  const { kind, text } = partsOf(said);
+function questionAnswerProblem(answer: unknown): string | undefined {
+  const { kind, text } = partsOf(answer);
   if (kind === 'answer' && typeof text === 'string') return describeUnacceptable(answerProblem(text));
   return (
-    misspellingProblem(said, ['kind', 'text', 'reason']) ?? denialProblem(said, "{ kind: 'answer', text: 'blue' }")
+    misspellingProblem(answer, ['kind', 'text', 'reason']) ?? denialProblem(answer, "{ kind: 'answer', text: 'blue' }")
   );
 }
 
 /** `otherwise` shows how to write the other possible answer. */
-function denialProblem(said: unknown, otherwise: string): string | undefined {
-  const { kind, reason } = partsOf(said);
+function denialProblem(answer: unknown, otherwise: string): string | undefined {
+  const { kind, reason } = partsOf(answer);
   if (kind !== 'deny' || typeof reason !== 'string')
-    return `is ${oneLine(inspect(said, { depth: 1 }), 100)}: return ${otherwise} or { kind: 'deny', reason: 'why' }`;
+    return `is ${oneLine(inspect(answer, { depth: 1 }), 100)}: return ${otherwise} or { kind: 'deny', reason: 'why' }`;
   return describeUnacceptable(reasonProblem(reason));
 }
 
-function partsOf(said: unknown): Readonly<Record<string, unknown>> {
-  return (typeof said === 'object' && said !== null ? said : {}) as Readonly<Record<string, unknown>>;
+function partsOf(answer: unknown): Readonly<Record<string, unknown>> {
+  return (typeof answer === 'object' && answer !== null ? answer : {}) as Readonly<Record<string, unknown>>;
 }
 
-function misspellingProblem(said: unknown, parts: readonly string[]): string | undefined {
-  const wrong = Object.keys(partsOf(said)).find((key) => !parts.includes(key) && nearName(key, parts));
+function misspellingProblem(answer: unknown, parts: readonly string[]): string | undefined {
+  const wrong = Object.keys(partsOf(answer)).find((key) => !parts.includes(key) && nearName(key, parts));
   return wrong === undefined ? undefined : `has ${JSON.stringify(wrong)}: ${didYouMean(wrong, parts)}`;
 }
 
@@ -182,12 +184,12 @@ function describeUnacceptable(problem: string | undefined): string | undefined {
   return problem && `will not do: ${problem}`;
 }
 
-function sendDecision(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
+function sendDecision(sessions: Sessions, approval: WaitingApproval, answer: ApprovalAnswer): Promise<boolean> {
   const { session, call } = approval;
   return isFirst(sessions, approval, () =>
-    said.kind === 'allow'
-      ? sessions.approve(session, call, said.input === undefined ? {} : { input: said.input })
-      : sessions.deny(session, call, said.reason, { interrupt: said.interrupt ?? false }),
+    answer.kind === 'allow'
+      ? sessions.approve(session, call, answer.input === undefined ? {} : { input: answer.input })
+      : sessions.deny(session, call, answer.reason, { interrupt: answer.interrupt ?? false }),
   );
 }
 

@@ -34,13 +34,13 @@ export async function startDecidingWorker(
     maxCachedWorkflows: 0,
     ...workflowTaskSlots('machine', 0),
   });
-  const ended = worker.run();
-  ended.catch(() => undefined);
+  const done = worker.run();
+  done.catch(() => undefined);
   return {
-    done: ended,
+    done,
     stop: async () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
-      await ended;
+      await done;
       await connection.close();
     },
   };

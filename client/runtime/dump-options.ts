@@ -26,8 +26,8 @@ export async function withDump<At extends Place>(
   if (dumpRequests === undefined && !dumpReadable) return place;
   if (dumpRequests === undefined) throw new SetupProblem('--dump-readable goes with --dump-requests: add the folder');
   const { DUMP, dumpFolder } = await import('../../worker/monitor/dump-requests.ts');
-  const told = { [DUMP.folder]: resolve(place.cwd(), dumpRequests), [DUMP.readable]: dumpReadable ? '1' : '' };
-  const env = { ...place.env, ...told };
+  const dumpEnv = { [DUMP.folder]: resolve(place.cwd(), dumpRequests), [DUMP.readable]: dumpReadable ? '1' : '' };
+  const env = { ...place.env, ...dumpEnv };
   // Check now, before anything begins, what the worker would refuse.
   dumpFolder(env, openDataFolder(env).root);
   return { ...place, env };

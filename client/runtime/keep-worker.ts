@@ -40,16 +40,16 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Av
       await own
     ).done;
   };
-  const ended = work();
+  const completion = work();
   // A caller that waits for a run races with it; until then a rejection must not count as
   // unhandled.
-  ended.catch(() => undefined);
+  completion.catch(() => undefined);
   const ready = Promise.resolve(own);
   ready.catch(() => undefined);
   return {
     isOwn: own !== null,
     ready,
-    ended,
+    ended: completion,
     stop: async () => {
       stopped.abort();
       // A worker that is still starting stops after it has started, since half of it cannot be
@@ -65,10 +65,10 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Av
  * the worker starts. Rejects when ours cannot be started, or dies.
  */
 export async function actWithWorker<T>(
-  { ready, ended }: Pick<AvailableWorker, 'ready' | 'ended'>,
+  { ready, ended: completion }: Pick<AvailableWorker, 'ready' | 'ended'>,
   act: () => Promise<T>,
 ): Promise<T> {
   const acted = ready.then(act);
-  await Promise.race([acted, ended]);
+  await Promise.race([acted, completion]);
   return await acted;
 }

@@ -69,11 +69,11 @@ async function eachModel(client: Client, official: boolean, config: PerdureConfi
   return Promise.all(
     found.map(async (each) => {
       if ('problem' in each) return missingCheck('models', each.problem);
-      const said = await ask(client, each.name);
+      const answer = await ask(client, each.name);
       return oneModel(
         each.name,
-        { ...models.facts(each.name), ...(said.kind === 'said' && knownSizes(said.model)) },
-        said,
+        { ...models.facts(each.name), ...(answer.kind === 'said' && knownSizes(answer.model)) },
+        answer,
         official,
       );
     }),
@@ -95,11 +95,11 @@ function knownSizes({ window, maxOutput, retires }: ServerModel): Partial<ModelF
   return { ...(window && { window }), ...(maxOutput && { maxOutput }), ...(retires && { retires }) };
 }
 
-function oneModel(name: string, facts: ModelFacts, said: ServerAnswer, official: boolean): Check {
-  const source = said.kind === 'said' ? 'as its server says' : `by the catalogue of ${catalogue.date}: ${said.why}`;
+function oneModel(name: string, facts: ModelFacts, answer: ServerAnswer, official: boolean): Check {
+  const source = answer.kind === 'said' ? 'as its server says' : `by the catalogue of ${catalogue.date}: ${answer.why}`;
   const found = `${name}: ${describe(facts)}; ${source}`;
-  if (said.kind === 'gone' && official) return missingCheck('models', `${found}; name another in the configuration`);
-  if (said.kind === 'said' && said.model.lifecycle === 'retired')
+  if (answer.kind === 'gone' && official) return missingCheck('models', `${found}; name another in the configuration`);
+  if (answer.kind === 'said' && answer.model.lifecycle === 'retired')
     return missingCheck('models', `${found}; it is retired, name another`);
   return facts.price === null || facts.assumed || facts.retires ? noteCheck('models', found) : okCheck('models', found);
 }

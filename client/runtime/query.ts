@@ -136,9 +136,9 @@ function newEnd(): End {
   return { outcome, came, failed };
 }
 
-async function* untilEnd(asked: Query, end: End): AsyncGenerator<QueryEvent, RunOutcome> {
+async function* untilEnd(request: Query, end: End): AsyncGenerator<QueryEvent, RunOutcome> {
   try {
-    for await (const event of runQuery(asked)) {
+    for await (const event of runQuery(request)) {
       if (event.type === 'result') end.came(event);
       yield event;
     }
@@ -151,13 +151,21 @@ async function* untilEnd(asked: Query, end: End): AsyncGenerator<QueryEvent, Run
   }
 }
 
-async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
-  refuseUnknown('query()', asked, queryKeys);
-  const { prompt, options = {} } = asked;
+async function* runQuery(request: Query): AsyncGenerator<QueryEvent> {
+  refuseUnknown('query()', request, queryKeys);
+  const { prompt, options = {} } = request;
   refuseUnknown('query()', options, optionKeys);
-  const { signal, env = process.env, say = () => undefined, config: given, onApproval, onQuestion, ...run } = options;
+  const {
+    signal,
+    env = process.env,
+    say = () => undefined,
+    config: configuration,
+    onApproval,
+    onQuestion,
+    ...run
+  } = options;
   const { say: tell = (line: string) => process.emitWarning(line, 'PerdureWarning') } = options;
-  const chosen = given ? explicitConfig(given) : await chooseConfig(undefined, env);
+  const chosen = configuration ? explicitConfig(configuration) : await chooseConfig(undefined, env);
   const { config } = chosen;
   const log: Log = (_, message, fields) => say(formatLog(message, fields));
 
@@ -213,6 +221,6 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   }
 }
 
-function explicitConfig(given: PerdureConfig): ChosenConfig {
-  return { config: checkConfig(given, 'the configuration'), source: { kind: 'given' }, explicit: true };
+function explicitConfig(configuration: PerdureConfig): ChosenConfig {
+  return { config: checkConfig(configuration, 'the configuration'), source: { kind: 'given' }, explicit: true };
 }

@@ -60,11 +60,11 @@ export type Staffing = { readonly workers: ForWorkers; readonly config: PerdureC
 export async function staffFor(
   { sessions }: Pick<OpenedServer, 'sessions'>,
   chosen: ChosenConfig,
-  { session, mine, env }: { readonly session: string; readonly mine: ForWorkers; readonly env: Env },
+  { session, mine: own, env }: { readonly session: string; readonly mine: ForWorkers; readonly env: Env },
 ): Promise<Staffing> {
   const { config, explicit } = chosen;
-  const workers = (await workersOfSession(sessions, session)) ?? mine;
-  if (workers.taskQueue === mine.taskQueue) return { workers, config };
+  const workers = (await workersOfSession(sessions, session)) ?? own;
+  if (workers.taskQueue === own.taskQueue) return { workers, config };
   if (explicit && isForItsProgram(workers, session)) return { workers, config };
   if (explicit) throw new ClientProblem('refused', otherConfiguration(session, workers));
   if (workers.taskQueue !== forAnyWorker.taskQueue) return { workers, config: null };
@@ -105,20 +105,20 @@ export async function workAlone(
   { workers: { taskQueue }, config }: Staffing,
 ): Promise<() => void> {
   if (config === null || !isForItsProgram({ taskQueue }, session)) return () => undefined;
-  const mine = sharedConfigs.get(taskQueue) ?? { config, workers: 0 };
+  const shared = sharedConfigs.get(taskQueue) ?? { config, workers: 0 };
   const elsewhere =
     embedded === null
       ? (await livePollers({ temporal: temporal.client, taskQueue })).some(isElsewhere)
       : embedded.otherWorkers(taskQueue).some(({ pid }) => pid !== process.pid);
-  if (elsewhere || mine.config !== config) {
+  if (elsewhere || shared.config !== config) {
     const other = `session ${session} is worked on with a configuration that another program, or another call, has given for it`;
     throw new ClientProblem('refused', `${other}: wait until that has ended, or give both configurations one name`);
   }
-  mine.workers += 1;
-  sharedConfigs.set(taskQueue, mine);
+  shared.workers += 1;
+  sharedConfigs.set(taskQueue, shared);
   return () => {
-    mine.workers -= 1;
-    if (mine.workers === 0) sharedConfigs.delete(taskQueue);
+    shared.workers -= 1;
+    if (shared.workers === 0) sharedConfigs.delete(taskQueue);
   };
 }
 

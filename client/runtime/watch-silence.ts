@@ -40,12 +40,12 @@ async function lookOn(watch: Watched, everyMs: number, signal: AbortSignal): Pro
   const telling = new Set<Promise<void>>();
   while (await pause(everyMs, signal)) {
     try {
-      for await (const seen of findSilent(watch, signal)) {
-        const told = watch.teller
-          .tell(seen, signal)
-          .catch((error: unknown) => watch.say(`silent run ${seen.session} cannot be told: ${reasonOf(error)}`))
-          .finally(() => telling.delete(told));
-        telling.add(told);
+      for await (const run of findSilent(watch, signal)) {
+        const report = watch.teller
+          .tell(run, signal)
+          .catch((error: unknown) => watch.say(`silent run ${run.session} cannot be told: ${reasonOf(error)}`))
+          .finally(() => telling.delete(report));
+        telling.add(report);
       }
     } catch (error) {
       if (!signal.aborted) watch.say(`silent runs cannot be looked for: ${reasonOf(error)}`);

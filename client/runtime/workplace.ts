@@ -76,8 +76,8 @@ const FINISHING = 'this process ends when its worker has finished what it runs; 
  */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   const { env, chosen, say, log, by, querySource, session = newSessionId() } = open;
-  const mine = await workersFor(chosen, openDataFolder(env), session);
-  const first = isOurs(open, session, mine);
+  const own = await workersFor(chosen, openDataFolder(env), session);
+  const first = isOurs(open, session, own);
   // Check first: a session whose run cannot begin would wait for the next worker.
   if (first) modelSettings(env);
   const loading = first ? prepareWorker({ log }) : undefined;
@@ -86,7 +86,7 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
     env,
     role: 'command',
     worker: first,
-    queues: [mine.taskQueue],
+    queues: [own.taskQueue],
     say,
     ...(by && { by }),
     ...(querySource && { querySource }),
@@ -94,17 +94,17 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   let letGo = (): void => undefined;
   try {
     await loading;
-    const began = open.session === undefined ? { workers: mine, config: chosen.config } : null;
-    const staffing = began ?? (await staffFor(opened, chosen, { session, mine, env }));
+    const began = open.session === undefined ? { workers: own, config: chosen.config } : null;
+    const staffing = began ?? (await staffFor(opened, chosen, { session, mine: own, env }));
     const { workers } = staffing;
-    const ours = staffing.config !== null && isOurs(open, session, workers);
-    opened.embedded?.works(ours, [workers.taskQueue]);
-    if (ours) letGo = await workAlone(opened, session, staffing);
-    if (ours) await open.beforeWork?.(opened);
+    const isOwn = staffing.config !== null && isOurs(open, session, workers);
+    opened.embedded?.works(isOwn, [workers.taskQueue]);
+    if (isOwn) letGo = await workAlone(opened, session, staffing);
+    if (isOwn) await open.beforeWork?.(opened);
     const failure = new AbortController();
-    const at = { session, staffing, ours, failure };
+    const at = { session, staffing, isOwn, failure };
     const staff =
-      staffing.config === null || (opened.embedded === null && !ours)
+      staffing.config === null || (opened.embedded === null && !isOwn)
         ? useOtherWorkers(opened, open, at)
         : useOwnWorker(opened, open, at);
     const { mayEnd } = staff;
@@ -130,7 +130,7 @@ function isOurs({ env, anywhere }: OpenWorkplace, session: string, workers: ForW
 type Placement = {
   readonly session: string;
   readonly staffing: Staffing;
-  readonly ours: boolean;
+  readonly isOwn: boolean;
   readonly failure: AbortController;
 };
 
@@ -159,7 +159,7 @@ function useOtherWorkers(
 function useOwnWorker(
   opened: OpenedServer,
   open: OpenWorkplace,
-  { session, staffing, ours, failure }: Placement,
+  { session, staffing, isOwn, failure }: Placement,
 ): Staff {
   const { env, say, log } = open;
   const { embedded } = opened;
@@ -170,8 +170,8 @@ function useOwnWorker(
   let ending = false;
   let started = false;
   const start = async (): Promise<RunningWorker> => {
-    if (!ours) await open.beforeWork?.(opened);
-    if (!ours) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
+    if (!isOwn) await open.beforeWork?.(opened);
+    if (!isOwn) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
     started = true;
     await sayWhoseWork({ sessions: opened.sessions, queues: [taskQueue], session, say });
     if (!ending) embedded?.works(true, [taskQueue]);
@@ -179,15 +179,15 @@ function useOwnWorker(
     if (worker.unconfined !== null) sayOnce(say, worker.unconfined);
     return worker;
   };
-  const kept = keepWorker({ others, start });
-  kept.ended.catch((error: unknown) => failure.abort(error));
+  const available = keepWorker({ others, start });
+  available.ended.catch((error: unknown) => failure.abort(error));
   const leave = (embedded && superviseServer(embedded, createSupervision(say))) ?? (() => Promise.resolve());
   const end = async (): Promise<void> => {
     ending = true;
     embedded?.works(false);
     const notice = setTimeout(() => say(FINISHING), NOTICE_MS);
     try {
-      await kept.stop();
+      await available.stop();
     } finally {
       clearTimeout(notice);
     }

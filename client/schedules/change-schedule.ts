@@ -37,13 +37,13 @@ export type ScheduleSettings = ScheduleFacts & {
   readonly options: OptionChanges;
 };
 
-export function settingsOf(seen: ScheduleDescription, facts: ScheduleFacts): ScheduleSettings {
-  const input = inputOf(seen);
+export function settingsOf(description: ScheduleDescription, facts: ScheduleFacts): ScheduleSettings {
+  const input = inputOf(description);
   const options = input.kind === 'open' ? input.input.options : (input.options ?? {});
   return {
     ...facts,
     task: input.body.kind === 'text' ? input.body.text : '',
-    catchUpMs: seen.policies.catchupWindow,
+    catchUpMs: description.policies.catchupWindow,
     options: withoutTag(options),
   };
 }
@@ -64,11 +64,11 @@ function withoutTag({ tags, ...options }: OptionChanges): OptionChanges {
 export async function planChange(
   client: ClientOptions,
   name: string,
-  seen: ScheduleDescription,
+  description: ScheduleDescription,
   { now, changes }: { readonly now: ScheduleSettings; readonly changes: ScheduleChanges },
 ): Promise<Plan> {
   const { cron = now.cron, task = now.task, timeZone = now.timeZone, catchUpMs = now.catchUpMs } = changes;
-  const { taskQueue } = seen.action;
+  const { taskQueue } = description.action;
   // A session of its own without a mode was made to have that of its worker. An open session is
   // told of a null with each firing.
   const mode = now.session === null ? { permissionMode: null } : {};

@@ -36,22 +36,22 @@ const EXAMPLE = 'give minute, hour, day of the month, month and day of the week,
 
 /** Returns a sentence that says what is wrong with a cron expression, or undefined. */
 export function cronProblem(cron: string): string | undefined {
-  const shown = `the cron expression ${JSON.stringify(cron.slice(0, 80))}`;
+  const subject = `the cron expression ${JSON.stringify(cron.slice(0, 80))}`;
   const text = cron.trim();
-  if (text.length > LONGEST) return `${shown} has ${text.length} characters: give at most ${LONGEST}`;
+  if (text.length > LONGEST) return `${subject} has ${text.length} characters: give at most ${LONGEST}`;
   if (text.startsWith('@')) {
     if (SHORT.has(text)) return undefined;
-    return `${shown} is not known: ${EXAMPLE}, or one of ${[...SHORT.keys()].join(', ')}`;
+    return `${subject} is not known: ${EXAMPLE}, or one of ${[...SHORT.keys()].join(', ')}`;
   }
   const parts = text === '' ? [] : text.split(/\s+/);
   if (/^(?:CRON_)?TZ=/i.test(text))
-    return `${shown} begins with a time zone: leave that out there, and give it as the time zone of the schedule`;
-  if (parts.length !== FIELDS.length) return `${shown} has ${parts.length} fields: ${EXAMPLE}`;
+    return `${subject} begins with a time zone: leave that out there, and give it as the time zone of the schedule`;
+  if (parts.length !== FIELDS.length) return `${subject} has ${parts.length} fields: ${EXAMPLE}`;
   const read = FIELDS.map((rules, at) => readField(rules, parts[at] ?? ''));
   const wrong = read.find((values) => typeof values === 'string');
-  if (wrong !== undefined) return `${shown}: ${wrong}`;
+  if (wrong !== undefined) return `${subject}: ${wrong}`;
   const why = daysProblem(parts, read as readonly ReadonlySet<number>[]);
-  return why === undefined ? undefined : `${shown} ${why}`;
+  return why === undefined ? undefined : `${subject} ${why}`;
 }
 
 /**
@@ -99,16 +99,16 @@ type Range = { readonly from: number; readonly to: number; readonly step: number
 
 function readRange(rules: FieldRules, part: string): Range | string {
   const { name, from: least, to: most } = rules;
-  const shown = JSON.stringify(part.slice(0, 20));
+  const quoted = JSON.stringify(part.slice(0, 20));
   const [, first = '', last, every] = /^(\*|\w+)(?:-(\w+))?(?:\/(\d{1,4}))?$/.exec(part) ?? [];
   if (first === '' || (first === '*' && last !== undefined))
-    return `${shown} is no ${name}: give a number, a list 1,3, a range 1-5, *, or a step such as */10`;
+    return `${quoted} is no ${name}: give a number, a list 1,3, a range 1-5, *, or a step such as */10`;
   const [from, to] = first === '*' ? [least, most] : [valueOf(rules, first), valueOf(rules, last ?? first)];
   if ([from, to].some((value) => !(value >= least && value <= most)))
-    return `${shown} is no ${name}: give ${least} to ${most}${rules.names ? `, or names such as ${rules.names[1]}` : ''}`;
-  if (from > to) return `the range ${shown} of the ${name} is the wrong way round: give the lower one first`;
+    return `${quoted} is no ${name}: give ${least} to ${most}${rules.names ? `, or names such as ${rules.names[1]}` : ''}`;
+  if (from > to) return `the range ${quoted} of the ${name} is the wrong way round: give the lower one first`;
   const step = every === undefined ? 1 : Number(every);
-  if (step < 1) return `the step of ${shown} is 0: give 1 or more`;
+  if (step < 1) return `the step of ${quoted} is 0: give 1 or more`;
   // 5/10 begins at 5 and goes on to the end.
   return { from, to: every !== undefined && last === undefined && first !== '*' ? most : to, step };
 }

@@ -43,12 +43,12 @@ export type Fire = (name: string, look: () => Promise<ScheduleDescription>, sign
  */
 export function fireNow(
   { temporal }: Pick<ClientOptions, 'temporal'>,
-  target: (seen: ScheduleDescription) => string | null,
+  target: (description: ScheduleDescription) => string | null,
 ): Fire {
-  const kept = new RecentMap<string, Turns>(MOST_REMEMBERED);
+  const turnsByName = new RecentMap<string, Turns>(MOST_REMEMBERED);
   return (name, look, signal) => {
-    const turns = kept.get(name) ?? { newest: 0, one: createLimit(1) };
-    kept.set(name, turns);
+    const turns = turnsByName.get(name) ?? { newest: 0, one: createLimit(1) };
+    turnsByName.set(name, turns);
     return turns.one(() => fireSchedule({ temporal, target, turns }, name, look, signal));
   };
 }
@@ -60,7 +60,7 @@ export function fireNow(
 type Turns = { newest: number; readonly one: ReturnType<typeof createLimit> };
 
 type Firer = Pick<ClientOptions, 'temporal'> & {
-  readonly target: (seen: ScheduleDescription) => string | null;
+  readonly target: (description: ScheduleDescription) => string | null;
   readonly turns: Turns;
 };
 
@@ -72,7 +72,7 @@ async function fireSchedule(
   const before = countsOf(there);
   const due = nextName(there, turns.newest);
   turns.newest = due;
-  const asked = {
+  const request = {
     namespace: temporal.options.namespace,
     identity: temporal.options.identity,
     scheduleId: scheduleId(name),
@@ -86,7 +86,7 @@ async function fireSchedule(
       },
     },
   };
-  await callUntilAnswered(temporal, `fire schedule ${name}`, () => temporal.workflowService.patchSchedule(asked));
+  await callUntilAnswered(temporal, `fire schedule ${name}`, () => temporal.workflowService.patchSchedule(request));
   const deadline = Date.now() + FIRES_WITHIN;
   while (Date.now() < deadline) {
     const now = await look();

@@ -90,17 +90,20 @@ const LONGEST_TASK = 16 * 1024;
 export const SCHEDULE_TAG = 'schedule';
 
 /** Throws ClientProblem for options that are not acceptable. */
-export async function planSchedule(client: ClientOptions, { cron, task, given }: ScheduleRequest): Promise<Plan> {
-  const { name: asked, session, timeZone: zone = 'UTC', overlap = 'skip', workers, ...others } = given;
+export async function planSchedule(
+  client: ClientOptions,
+  { cron, task, given: requested }: ScheduleRequest,
+): Promise<Plan> {
+  const { name: requestedName, session, timeZone: zone = 'UTC', overlap = 'skip', workers, ...others } = requested;
   const { catchUpMs = CATCH_UP, signal: _, ...changes } = others;
-  const name = parseScheduleName(asked ?? newSessionId().replace(/^s-/, 'sched-'));
+  const name = parseScheduleName(requestedName ?? newSessionId().replace(/^s-/, 'sched-'));
   refuse(cronProblem(cron) ?? timeZoneProblem(zone) ?? catchUpProblem(catchUpMs) ?? taskProblem(task));
   const timeZone = asServersSpell(zone);
   const body: MessageBody = { kind: 'text', text: task };
   const facts = { cron: cron.trim(), timeZone, title: titleOf(task) };
   const times = { name, clock: planClockChanges(cron, timeZone, Date.now()), catchUpMs };
   if (session !== undefined) {
-    refuse(given.overlap === undefined ? await findWrongOption(changes) : sessionConflict('an overlap policy'));
+    refuse(requested.overlap === undefined ? await findWrongOption(changes) : sessionConflict('an overlap policy'));
     refuse(workers === undefined ? undefined : sessionConflict('workers'));
     const there = await describeOwnSession(client, parseSessionId(session));
     if (there.status !== 'open') throw sessionClosedProblem(there);
@@ -121,10 +124,10 @@ export async function planSchedule(client: ClientOptions, { cron, task, given }:
 }
 
 function runOptions(name: string, changes: OptionChanges): RunOptions {
-  const given = withChanges<Partial<RunOptions>>({}, { permissionMode: 'dontAsk', ...changes });
-  const { tags = {} } = given;
+  const chosen = withChanges<Partial<RunOptions>>({}, { permissionMode: 'dontAsk', ...changes });
+  const { tags = {} } = chosen;
   if (Object.hasOwn(tags, SCHEDULE_TAG)) refuse(`tag "${SCHEDULE_TAG}" is given by the schedule itself: leave it out`);
-  const options: RunOptions = { cwd: process.cwd(), ...given, tags: { ...tags, [SCHEDULE_TAG]: name } };
+  const options: RunOptions = { cwd: process.cwd(), ...chosen, tags: { ...tags, [SCHEDULE_TAG]: name } };
   refuse(optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema));
   return options;
 }
@@ -158,10 +161,10 @@ function refuse(problem: string | undefined): void {
 
 /** Throws ClientProblem for a text that cannot name a schedule. */
 export function parseScheduleName(name: string): string {
-  const shown = JSON.stringify(name.slice(0, 80));
+  const quoted = JSON.stringify(name.slice(0, 80));
   if (isScheduleName(name)) return name;
   const rule = 'use letters, digits, "-" and "_", begin with a letter or digit, at most 60';
-  throw new ClientProblem('refused', `${shown} is no name of a schedule: ${rule}`);
+  throw new ClientProblem('refused', `${quoted} is no name of a schedule: ${rule}`);
 }
 
 function catchUpProblem(ms: number): string | undefined {

@@ -146,8 +146,8 @@ export function createSchedules(client: ClientOptions): Schedules {
   const fire = fireNow(client, targetOf);
   const info = async (name: string): Promise<ScheduleInfo> => infoOf(client, name, await describeSchedule(name));
   return {
-    create: async (cron, task, given = {}) => {
-      const plan = await planSchedule(client, { cron, task, given });
+    create: async (cron, task, options = {}) => {
+      const plan = await planSchedule(client, { cron, task, given: options });
       await createOnce(client, server(), plan);
       return info(plan.name);
     },
@@ -161,13 +161,16 @@ export function createSchedules(client: ClientOptions): Schedules {
     },
     describe: info,
     settings: async (name) => {
-      const seen = await describeSchedule(name);
-      return settingsOf(seen, factsOf(seen));
+      const description = await describeSchedule(name);
+      return settingsOf(description, factsOf(description));
     },
     update: (name, changes) =>
       changesOf(temporal)(async () => {
-        const seen = await describeSchedule(name);
-        const plan = await planChange(client, name, seen, { now: settingsOf(seen, factsOf(seen)), changes });
+        const description = await describeSchedule(name);
+        const plan = await planChange(client, name, description, {
+          now: settingsOf(description, factsOf(description)),
+          changes,
+        });
         const { facts, clock } = plan;
         const input = { ...plan.input, about: { ...facts, clocksUntil: clock.until } };
         try {
@@ -201,12 +204,12 @@ function changesOf({ connection }: ClientOptions['temporal']): Limit {
 async function createOnce(client: ClientOptions, server: ScheduleClient, plan: Plan): Promise<void> {
   const { temporal } = client;
   const { name, facts, clock } = plan;
-  const made = randomUUID();
+  const token = randomUUID();
   const create = (): Promise<ScheduleHandle> =>
     server.create({
       scheduleId: scheduleId(name),
       ...schedulePartsOf(client, plan),
-      memo: { [MEMO_KEY]: { ...facts, clocksUntil: clock.until, made } },
+      memo: { [MEMO_KEY]: { ...facts, clocksUntil: clock.until, made: token } },
     });
   try {
     await callUntilAnswered(temporal, `create schedule ${name}`, create);
@@ -214,7 +217,7 @@ async function createOnce(client: ClientOptions, server: ScheduleClient, plan: P
     refuseUnknownZone(error, facts);
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     const { memo } = await server.getHandle(scheduleId(name)).describe();
-    if ((memo?.[MEMO_KEY] as { readonly made?: unknown } | undefined)?.made === made) return;
+    if ((memo?.[MEMO_KEY] as { readonly made?: unknown } | undefined)?.made === token) return;
     throw new ClientProblem('refused', `schedule ${name} is here already: give another name, or delete it first`);
   }
 }
@@ -264,9 +267,13 @@ async function infoUnlessGone(look: () => Promise<ScheduleInfo>): Promise<Schedu
   }
 }
 
-async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleDescription): Promise<ScheduleInfo> {
-  const { state, info, action } = seen;
-  const { clocksUntil, ...facts } = memoOf(seen);
+async function infoOf(
+  { temporal }: ClientOptions,
+  name: string,
+  description: ScheduleDescription,
+): Promise<ScheduleInfo> {
+  const { state, info, action } = description;
+  const { clocksUntil, ...facts } = memoOf(description);
   const { paused } = state;
   const note = await noteText(temporal, state.note ?? '');
   const { taskQueue } = action;
@@ -278,8 +285,8 @@ async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleD
     ...present({ note: note || undefined }),
     next: paused ? null : (info.nextActionTimes[0]?.getTime() ?? null),
     coming: paused ? [] : info.nextActionTimes.slice(0, COMING).map((time) => time.getTime()),
-    firings: firingsOf(seen, facts.session),
-    catchUpMs: seen.policies.catchupWindow,
+    firings: firingsOf(description, facts.session),
+    catchUpMs: description.policies.catchupWindow,
     clockChanges: changesToCome(facts, clocksUntil),
     skipped: info.numActionsSkippedOverlap,
     waitsForWorker: isWaiting,
@@ -294,12 +301,12 @@ function memoOf({ memo, action }: Pick<ScheduleDescription, 'memo' | 'action'>):
   return (about ?? noFacts) as Memo;
 }
 
-function factsOf(seen: ScheduleDescription): ScheduleFacts {
-  const { clocksUntil: _, ...facts } = memoOf(seen);
+function factsOf(description: ScheduleDescription): ScheduleFacts {
+  const { clocksUntil: _, ...facts } = memoOf(description);
   return facts;
 }
 
-const targetOf = (seen: ScheduleDescription): string | null => memoOf(seen).session;
+const targetOf = (description: ScheduleDescription): string | null => memoOf(description).session;
 
 function changesToCome({ cron, timeZone }: ScheduleFacts, until = 0): readonly ClockChange[] {
   if ((cronProblem(cron) ?? timeZoneProblem(timeZone)) !== undefined) return [];

@@ -110,9 +110,9 @@ export class ClientMeans {
   }
 
   /** Sends a signal that counts once, however often it is sent with its id. */
-  async sendOnce(id: string, name: SignalOnce['signal'], asked: OnceOptions = {}): Promise<void> {
-    const { messageId = newMessageId() } = asked;
-    const sent: SignalOnce = { signal: name, id: parseMessageId(messageId), by: this.actor(asked) };
+  async sendOnce(id: string, name: SignalOnce['signal'], options: OnceOptions = {}): Promise<void> {
+    const { messageId = newMessageId() } = options;
+    const sent: SignalOnce = { signal: name, id: parseMessageId(messageId), by: this.actor(options) };
     await sendSignal(this.options.temporal, await this.reach(id), SIGNALS[name], [sent]);
   }
 }

@@ -51,13 +51,13 @@ async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<Ch
 
 /** Takes missing ports from the data folder. */
 export function withPorts({ env = process.env, ...all }: ClientSettings): ClientOptions {
-  const given = { ...all, temporal: readableClient(all.temporal) };
-  const { store, live, visibility } = given;
-  if (store && live && visibility) return { ...given, store, live, visibility };
-  const ports = folderPorts(given.temporal, env);
+  const settings = { ...all, temporal: readableClient(all.temporal) };
+  const { store, live, visibility } = settings;
+  if (store && live && visibility) return { ...settings, store, live, visibility };
+  const ports = folderPorts(settings.temporal, env);
   // The folder's identity and its snapshots belong to the folder's own store only.
   const { storeId: _, snapshots: __, ...others } = ports;
-  return { ...(store ? others : ports), ...given };
+  return { ...(store ? others : ports), ...settings };
 }
 
 /** Keeps one session that the user's codec cannot decode from hiding the others. */

@@ -146,13 +146,13 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   const { workflowId, status, memo, startTime, closeTime } = execution;
   const value = memo?.[MEMO_KEY];
   const known = memoSchema.safeParse(value).data;
-  const told = known ? sanitizeMemo(value as SessionMemo, known) : noMemo;
+  const sessionMemo = known ? sanitizeMemo(value as SessionMemo, known) : noMemo;
   const { [STARTED_KEY]: started, [STORE_KEY]: store } = memo ?? {};
   const unread = findUndecodable(value);
   const state = statuses[status.name] ?? 'open';
   return {
-    ...told,
-    phase: phaseOf(state, told),
+    ...sessionMemo,
+    phase: phaseOf(state, sessionMemo),
     session: workflowId as SessionId,
     status: state,
     startedAt: typeof started === 'number' ? started : startTime.getTime(),
@@ -194,8 +194,8 @@ function sanitizeMemo(value: SessionMemo, known: z.infer<typeof memoSchema>): Se
   };
 }
 
-function factsOf({ facts: told }: z.infer<typeof memoSchema>): Pick<SessionMemo, 'facts'> {
-  return told === undefined ? {} : { facts: told as SessionFacts };
+function factsOf({ facts }: z.infer<typeof memoSchema>): Pick<SessionMemo, 'facts'> {
+  return facts === undefined ? {} : { facts: facts as SessionFacts };
 }
 
 /**

@@ -9,7 +9,7 @@ import { type PollQuery, isQueuePolled } from './worker-polls.ts';
 /** Milliseconds for which a list reuses an answer about a queue. */
 const ANSWER_MS = 1_000;
 
-export type Observer = <Seen extends SessionInfo & { readonly unseen?: boolean }>(seen: Seen) => Promise<Seen>;
+export type Observer = <Seen extends SessionInfo & { readonly unseen?: boolean }>(session: Seen) => Promise<Seen>;
 
 /** Assumes that a worker polls if the server does not say. */
 function cachePolls(temporal: Client): (polls: Omit<PollQuery, 'temporal'>) => Promise<boolean> {
@@ -28,10 +28,10 @@ function cachePolls(temporal: Client): (polls: Omit<PollQuery, 'temporal'>) => P
 export function observePhases(temporal: Client): Observer {
   const isPolled = cachePolls(temporal);
   const observeHost = observeHosts(temporal);
-  return async (seen) => {
-    const { status, phase, unseen = false, taskQueue } = seen;
+  return async (session) => {
+    const { status, phase, unseen = false, taskQueue } = session;
     const hasWork = status === 'open' && (phase === 'running' || unseen);
-    return hasWork && !(await isPolled({ taskQueue })) ? { ...seen, phase: 'waiting_worker' } : observeHost(seen);
+    return hasWork && !(await isPolled({ taskQueue })) ? { ...session, phase: 'waiting_worker' } : observeHost(session);
   };
 }
 
@@ -41,11 +41,11 @@ export function observePhases(temporal: Client): Observer {
  */
 export function observeHosts(temporal: Client): Observer {
   const isPolled = cachePolls(temporal);
-  return async (seen) => {
-    const { host, status, phase, taskQueue } = seen;
-    if (!host || status !== 'open' || phase !== 'running') return seen;
+  return async (session) => {
+    const { host, status, phase, taskQueue } = session;
+    if (!host || status !== 'open' || phase !== 'running') return session;
     const isThere = await isPolled({ taskQueue: hostQueue(taskQueue, host), of: 'activities' });
-    return isThere ? seen : { ...seen, phase: 'waiting_worker', waitsFor: host.name };
+    return isThere ? session : { ...session, phase: 'waiting_worker', waitsFor: host.name };
   };
 }
 
@@ -55,12 +55,12 @@ function hostAwayText({ session, cwd, waitsFor }: SessionInfo): string {
 }
 
 /** Says once that the session's host is away, and once that it is back. */
-export function announceHostChanges(say: ((line: string) => void) | undefined): (seen: SessionInfo) => void {
+export function announceHostChanges(say: ((line: string) => void) | undefined): (session: SessionInfo) => void {
   let waitsFor: string | undefined;
-  return (seen) => {
-    if (seen.waitsFor === waitsFor) return;
-    if (seen.waitsFor !== undefined) say?.(hostAwayText(seen));
-    else if (seen.phase === 'running') say?.(`a worker runs on host ${waitsFor} again: the session goes on`);
-    waitsFor = seen.waitsFor;
+  return (session) => {
+    if (session.waitsFor === waitsFor) return;
+    if (session.waitsFor !== undefined) say?.(hostAwayText(session));
+    else if (session.phase === 'running') say?.(`a worker runs on host ${waitsFor} again: the session goes on`);
+    waitsFor = session.waitsFor;
   };
 }

@@ -23,12 +23,12 @@ export async function optionsOf(client: Client, session: SessionId): Promise<Run
     const payloads =
       started?.input ?? (isMessage ? signaled.input : updated?.name === UPDATES.setOptions && updated.args);
     if (!payloads) continue;
-    const [given] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads.payloads, context);
-    const said = given as
+    const [decoded] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads.payloads, context);
+    const input = decoded as
       { readonly options?: unknown; readonly carry?: { readonly options?: RunOptions } } | undefined;
-    if (started) options = said?.carry?.options ?? (said?.options as RunOptions);
+    if (started) options = input?.carry?.options ?? (input?.options as RunOptions);
     else if (options) {
-      const changes = isMessage ? said?.options : unwrapRequest<unknown>(said);
+      const changes = isMessage ? input?.options : unwrapRequest<unknown>(input);
       options = withChanges(options, (changes ?? {}) as OptionChanges);
     }
   }

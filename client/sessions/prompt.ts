@@ -56,10 +56,10 @@ export function promptProblem(text: string): string | undefined {
  */
 export function parsePrompt(prompt: Prompt): PromptParts {
   const { text, media } = typeof prompt === 'string' ? { text: prompt, media: [] } : joinBlocks(prompt);
-  const shown = text.trim() === '' && media.length > 0 ? `(${describeMedia(media)})` : text;
-  const problem = promptProblem(shown) ?? mediaProblem(media);
+  const promptText = text.trim() === '' && media.length > 0 ? `(${describeMedia(media)})` : text;
+  const problem = promptProblem(promptText) ?? mediaProblem(media);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
-  return { text: shown, media };
+  return { text: promptText, media };
 }
 
 function describeMedia(media: readonly PromptMedium[]): string {
@@ -104,14 +104,14 @@ const TAKEN: Readonly<Record<string, readonly MediaType[]>> = { image: IMAGE_TYP
 function readMedium(block: MediaBlock, index: number): Omit<PromptMedium, 'at'> {
   const refuse = (why: string): ClientProblem => refuseBlock(index, why);
   const { type, source } = block as { readonly type: unknown; readonly source?: Partial<MediaBlock['source']> };
-  const taken = Object.hasOwn(TAKEN, String(type)) ? TAKEN[String(type)]! : null;
-  if (taken === null) throw refuse(`is ${JSON.stringify(type)}: give text, images and PDF documents`);
+  const accepted = Object.hasOwn(TAKEN, String(type)) ? TAKEN[String(type)]! : null;
+  if (accepted === null) throw refuse(`is ${JSON.stringify(type)}: give text, images and PDF documents`);
   const { type: kind, media_type: mediaType, data } = source ?? {};
   const what = type === 'image' ? 'an image' : 'a document';
   if (kind !== 'base64' || typeof data !== 'string')
     throw refuse(`is ${what} without its bytes: give them as { type: "base64", media_type, data }`);
-  if (mediaType === undefined || !taken.includes(mediaType))
-    throw refuse(`is ${what} of type ${JSON.stringify(mediaType)}: the API takes ${taken.join(', ')}`);
+  if (mediaType === undefined || !accepted.includes(mediaType))
+    throw refuse(`is ${what} of type ${JSON.stringify(mediaType)}: the API takes ${accepted.join(', ')}`);
   // Check the size first, so that a medium that is too large is not decoded.
   const tooLarge = sizeProblem(mediaType, Math.floor((data.length * 3) / 4));
   if (tooLarge !== undefined) throw refuse(tooLarge);

@@ -47,14 +47,14 @@ export async function examineDamage(ports: RepairPorts, description: SessionDesc
   const from = await headOf(temporal, session);
   const problem = await problemOf(store, session, from);
   if (from === null || problem === null) return { kind: 'whole' };
-  const given: ActivityInput[] = [];
+  const inputs: ActivityInput[] = [];
   let runId: string | undefined;
   for (let run = 0; run < MOST_RUNS; run += 1) {
     const history = await readHistory(temporal, session, runId);
-    given.push(...history.given);
-    const whole = await findLastWholeView(store, session, [from, ...given.flatMap(({ heads }) => heads)]);
+    inputs.push(...history.inputs);
+    const whole = await findLastWholeView(store, session, [from, ...inputs.flatMap(({ heads }) => heads)]);
     if (whole?.head) {
-      return { kind: 'repairable', problem, from, to: whole.head, lost: describeLoss(whole, given, description) };
+      return { kind: 'repairable', problem, from, to: whole.head, lost: describeLoss(whole, inputs, description) };
     }
     if (history.before === undefined) break;
     runId = history.before;
@@ -80,7 +80,7 @@ async function problemOf(store: Store, session: SessionId, head: Hash | null): P
  */
 type ActivityInput = { readonly heads: readonly Hash[]; readonly messages: readonly string[] };
 
-type History = { readonly given: readonly ActivityInput[]; readonly before: string | undefined };
+type History = { readonly inputs: readonly ActivityInput[]; readonly before: string | undefined };
 
 const appending = z.object({
   append: z.array(z.object({ kind: z.string(), id: z.string().optional() })),
@@ -88,7 +88,7 @@ const appending = z.object({
 
 async function readHistory(client: Client, session: SessionId, runId: string | undefined): Promise<History> {
   const { events = [] } = await client.workflow.getHandle(session, runId).fetchHistory();
-  const given: ActivityInput[] = [];
+  const inputs: ActivityInput[] = [];
   let before: string | undefined;
   for (const event of events ?? []) {
     const started = event.workflowExecutionStartedEventAttributes;
@@ -99,9 +99,9 @@ async function readHistory(client: Client, session: SessionId, runId: string | u
     const [value] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context);
     const appended = appending.safeParse(value).data?.append ?? [];
     const messages = appended.flatMap(({ kind, id }) => (kind === 'user' && id !== undefined ? [id] : []));
-    given.push({ heads: headsIn(value), messages });
+    inputs.push({ heads: headsIn(value), messages });
   }
-  return { given, before };
+  return { inputs, before };
 }
 
 /**
@@ -117,11 +117,11 @@ function headsIn(value: unknown): Hash[] {
  */
 async function findLastWholeView(store: Store, session: SessionId, heads: readonly Hash[]): Promise<View | null> {
   const found = new Map<Hash, StoredSegment>();
-  const seen = new Set<Hash>();
+  const visited = new Set<Hash>();
   const open = [...heads];
   for (let hash = open.pop(); hash !== undefined; hash = open.pop()) {
-    if (seen.has(hash)) continue;
-    seen.add(hash);
+    if (visited.has(hash)) continue;
+    visited.add(hash);
     const read = await readOwnSegment(store, session, hash);
     if (!read) continue;
     found.set(hash, read);
@@ -149,13 +149,13 @@ async function readOwnSegment(store: Store, session: SessionId, hash: Hash): Pro
 /** Describes the loss in at most LONGEST_LOSS characters. */
 export function describeLoss(
   whole: Pick<View, 'entries' | 'length'>,
-  given: readonly ActivityInput[],
+  inputs: readonly ActivityInput[],
   { last }: Pick<SessionDescription, 'last'>,
 ): string {
   const { entries } = whole;
-  const kept = new Set(entries.flatMap((entry) => (entry.kind === 'user' ? [entry.id as string] : [])));
-  const named = [...given.flatMap(({ messages }) => messages), ...(last?.messages ?? [])];
-  const messages = [...new Set(named)].filter((id) => !kept.has(id));
+  const stored = new Set(entries.flatMap((entry) => (entry.kind === 'user' ? [entry.id as string] : [])));
+  const named = [...inputs.flatMap(({ messages }) => messages), ...(last?.messages ?? [])];
+  const messages = [...new Set(named)].filter((id) => !stored.has(id));
   const at = entries.map(timeOf).findLast((time) => time !== null);
   const since = at === undefined || at === null ? '' : `, since ${formatMoment(at)}`;
   const more = messages.length > MOST_NAMED ? `, and ${messages.length - MOST_NAMED} more` : '';

@@ -18,8 +18,8 @@ export function newSessionId(): SessionId {
 /** Returns a sentence that says what is wrong with a session id, or undefined. */
 export function sessionIdProblem(id: string): string | undefined {
   if (id.length <= LONGEST && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return undefined;
-  const shown = JSON.stringify(id.length > LONGEST ? `${id.slice(0, LONGEST)}…` : id);
-  return `${shown} is no session id: use letters, digits, "-", "_" and ".", begin with a letter or digit, at most ${LONGEST}`;
+  const quoted = JSON.stringify(id.length > LONGEST ? `${id.slice(0, LONGEST)}…` : id);
+  return `${quoted} is no session id: use letters, digits, "-", "_" and ".", begin with a letter or digit, at most ${LONGEST}`;
 }
 
 /** Throws ClientProblem for a text that cannot be a session id. */

@@ -22,17 +22,17 @@ export type Snipped = {
 export async function snipEntries(
   means: ClientMeans,
   session: SessionId,
-  given: readonly number[],
+  positions: readonly number[],
   by: string,
 ): Promise<Snipped> {
   await means.lookAtOpen(session);
   const there = await means.reader.entries(session, await means.head(session));
-  refuse(absentProblem(session, given, there.length));
-  const effects = snipEffects(there, given);
-  for (const [index, position] of given.entries())
+  refuse(absentProblem(session, positions, there.length));
+  const effects = snipEffects(there, positions);
+  for (const [index, position] of positions.entries())
     refuse(effectProblem(session, position, there[position] as Entry, effects[index] as SnipEffect));
-  await sendSignal(means.options.temporal, session, SIGNALS.snip, [{ entries: given, by }]);
-  return { later: given.filter((_position, index) => effects[index]?.kind === 'later') };
+  await sendSignal(means.options.temporal, session, SIGNALS.snip, [{ entries: positions, by }]);
+  return { later: positions.filter((_position, index) => effects[index]?.kind === 'later') };
 }
 
 function refuse(problem: string | undefined): void {
@@ -40,16 +40,16 @@ function refuse(problem: string | undefined): void {
 }
 
 /** Returns a sentence that says what is wrong with the positions in any session, or undefined. */
-export function snipProblem(given: readonly number[]): string | undefined {
-  if (given.length === 0) return 'no entry is named: `perdure show ID --json` has their positions';
-  if (given.length > MOST_SNIPS) return `${given.length} entries are named: give at most ${MOST_SNIPS} at once`;
-  const wrong = given.find((entry) => !Number.isSafeInteger(entry) || entry < 0);
+export function snipProblem(positions: readonly number[]): string | undefined {
+  if (positions.length === 0) return 'no entry is named: `perdure show ID --json` has their positions';
+  if (positions.length > MOST_SNIPS) return `${positions.length} entries are named: give at most ${MOST_SNIPS} at once`;
+  const wrong = positions.find((entry) => !Number.isSafeInteger(entry) || entry < 0);
   return wrong === undefined ? undefined : `${wrong} is no position of an entry: give whole numbers from 0`;
 }
 
 /** `there` counts the session's entries, at positions from 0. */
-function absentProblem(session: SessionId, given: readonly number[], there: number): string | undefined {
-  const absent = given.find((entry) => entry >= there);
+function absentProblem(session: SessionId, positions: readonly number[], there: number): string | undefined {
+  const absent = positions.find((entry) => entry >= there);
   if (absent === undefined) return undefined;
   const has = there === 0 ? 'none yet' : `${formatCount(there, 'entry', 'entries')}, the last at ${there - 1}`;
   return `session ${session} has no entry at position ${absent}, for it has ${has}: \`perdure show ${session} --json\` lists them`;
@@ -111,8 +111,8 @@ type SnipEffect =
  * Positions beyond the entries are `never`.
  */
 function snipEffects(entries: readonly Entry[], named: readonly number[]): readonly SnipEffect[] {
-  const { shown, marks } = inView(entries);
-  const before = new Set(shown.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));
+  const { shown: visible, marks } = inView(entries);
+  const before = new Set(visible.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));
   const left = inView([...entries, { kind: 'snip', entries: named }]).shown;
   const after = new Set(left.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));
   return named.map((position) => {

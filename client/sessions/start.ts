@@ -120,15 +120,22 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     by,
     querySource,
     compact,
-    ...given
+    ...changes
   } = start;
   const named = id ?? newId ?? (messageId === undefined ? undefined : sessionIdOfMessage(by ?? client.by, messageId));
   const session = parseSessionId(named ?? newSessionId());
   // In a new session null has no effect: there is no value of its own to remove.
-  const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
+  const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, changes) };
   // Options go along with the message only when the session was named: they apply from its next run
   // on. A session that this opens has them in its input.
-  const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by, querySource, compact };
+  const facts = {
+    id: messageId,
+    options: id === undefined ? undefined : changes,
+    traceparent,
+    by,
+    querySource,
+    compact,
+  };
   const message = await messageOf(client, task, facts);
   const problem = await findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);

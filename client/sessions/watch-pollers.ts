@@ -26,11 +26,11 @@ export const pollerPatience: PollerPatience = { first: 8_000, look: 1_000, later
 export function watchPollers(watching: WatchPollers): { stop(): Promise<void> } {
   const stopped = new AbortController();
   // The follower reports a server that does not answer.
-  const ended = watch(watching, stopped.signal).catch(() => undefined);
+  const done = watch(watching, stopped.signal).catch(() => undefined);
   return {
     stop: () => {
       stopped.abort();
-      return ended;
+      return done;
     },
   };
 }

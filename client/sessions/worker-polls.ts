@@ -37,8 +37,8 @@ export async function isQueuePolled(polls: PollQuery): Promise<boolean> {
  * heartbeats have ended, and those silent for long do not count.
  */
 export async function lastPollTime(polls: PollQuery): Promise<number | null> {
-  const begun = (await livePollers(polls)).map(({ seen }) => seen);
-  return begun.length === 0 ? null : Math.max(...begun);
+  const times = (await livePollers(polls)).map(({ seen: time }) => time);
+  return times.length === 0 ? null : Math.max(...times);
 }
 
 /** Returns the pollers that count, each with its identity and when its last poll began. */
@@ -53,19 +53,19 @@ export async function livePollers({ temporal, taskQueue = TASK_QUEUE, of }: Poll
     temporal.withDeadline(Date.now() + CALL_MS, () => temporal.workflowService.describeTaskQueue(request)),
     readBeats(temporal),
   ]);
-  const isGone = (identity: string, seen: number): boolean => {
+  const isGone = (identity: string, lastPoll: number): boolean => {
     const own = (beats ?? []).filter((beat) => beat.identity === identity && beat.queue === taskQueue);
     return (
-      own.length > 0 && own.every(({ isLive, endedAt }) => !isLive && seen < (endedAt ?? Infinity) + LAST_POLLS_MS)
+      own.length > 0 && own.every(({ isLive, endedAt }) => !isLive && lastPoll < (endedAt ?? Infinity) + LAST_POLLS_MS)
     );
   };
   return (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
     const known = parseIdentity(identity ?? '');
-    const seen = Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6;
-    return Date.now() - seen < RECENT_MS &&
-      !isGone(identity ?? '', seen) &&
+    const lastPoll = Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6;
+    return Date.now() - lastPoll < RECENT_MS &&
+      !isGone(identity ?? '', lastPoll) &&
       (known === null || isAlive(known) !== 'dead')
-      ? [{ identity: identity ?? '', seen }]
+      ? [{ identity: identity ?? '', seen: lastPoll }]
       : [];
   });
 }

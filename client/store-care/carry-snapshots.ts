@@ -37,7 +37,8 @@ export async function listSnapshotIds(
   const ids = new Set<string>();
   for await (const { entry } of transcript) {
     const before = rewoundIn(entry)?.files?.map((root) => root.before) ?? [];
-    for (const id of [...knowledgeIn(entry).map((told) => told.id), ...before]) if (isSnapshotId(id)) ids.add(id);
+    for (const id of [...knowledgeIn(entry).map((snapshot) => snapshot.id), ...before])
+      if (isSnapshotId(id)) ids.add(id);
   }
   return ids;
 }
@@ -87,10 +88,10 @@ type Shared = { readonly prefix: string; readonly ids: ReadonlySet<string> };
  */
 async function treeOfShared(git: Git, folder: string, { prefix, ids }: Shared): Promise<string | null> {
   const own = new Set((await git(['rev-list', '--format=%T', `--glob=${prefix}`])).split('\n').filter(isSnapshotId));
-  const asked = [...ids].filter((id) => !own.has(id));
-  if (asked.length === 0) return null;
+  const missing = [...ids].filter((id) => !own.has(id));
+  if (missing.length === 0) return null;
   const [from, to] = [join(folder, 'asked'), join(folder, 'found')];
-  await writeFile(from, `${asked.join('\n')}\n`);
+  await writeFile(from, `${missing.join('\n')}\n`);
   await git(['cat-file', '--batch-check=%(objectname) %(objecttype)'], { from, to });
   const found = (await readFile(to, 'utf8')).split('\n').filter((line) => line.endsWith(' tree'));
   if (found.length === 0) return null;

@@ -60,21 +60,21 @@ export async function cleanSnapshots(cleaning: CleanSnapshots): Promise<CleanedS
   };
   if (!existsSync(join(gitDir, 'HEAD'))) return done(0, true);
   const unknown = await findUnknown(gitDir, cleaning);
-  const gone = unknown.filter((segment) => isOfStore(gitDir, segment, cleaning));
-  others = unknown.length - gone.length;
-  if (dryRun) return done(gone.length, true);
+  const removable = unknown.filter((segment) => isOfStore(gitDir, segment, cleaning));
+  others = unknown.length - removable.length;
+  if (dryRun) return done(removable.length, true);
   const left = await findLeft(gitDir, cleaning);
   for (const path of left) await rm(path, { recursive: true, force: true });
-  if (gone.length === 0 && !isPackingDue(before, BOUNDS)) return done(0, left.length === 0);
+  if (removable.length === 0 && !isPackingDue(before, BOUNDS)) return done(0, left.length === 0);
   const found = findGit(dataDir, env);
   const run = createRun(found);
   const packing: Packing = { gitDir, git: found.git, run };
   await withPackingLock(gitDir, WAIT_MS, async () => {
-    for (const segment of gone) await removeSession(packing, segment, run);
-    if (gone.length > 0) await freeUnnamed(packing);
+    for (const segment of removable) await removeSession(packing, segment, run);
+    if (removable.length > 0) await freeUnnamed(packing);
     await packShadow(packing, BOUNDS);
   });
-  return done(gone.length);
+  return done(removable.length);
 }
 
 /** Refs are files here: git alone removes those that someone has packed, and its lock may be left. */
@@ -89,16 +89,16 @@ async function removeSession({ gitDir, git }: Packing, segment: string, run: Run
 /** Returns the sessions that are unknown and have captured nothing for some time. */
 async function findUnknown(gitDir: string, { known, olderThan }: CleanSnapshots): Promise<readonly string[]> {
   const sessions = join(gitDir, 'sessions');
-  const gone: string[] = [];
+  const found: string[] = [];
   for (const segment of await namesIn(sessions)) {
     if (known.has(segment)) continue;
     const own = join(sessions, segment);
     // A session that has just begun has a note and no folder yet.
     const roots = (await namesIn(own)).filter((name) => name !== STORE_NOTE).map((name) => join(own, name));
     const stats = await Promise.all([own, ...roots].map(statIfThere));
-    if (stats.every((one) => one === undefined || one.mtimeMs < olderThan)) gone.push(segment);
+    if (stats.every((one) => one === undefined || one.mtimeMs < olderThan)) found.push(segment);
   }
-  return gone;
+  return found;
 }
 
 /** Sessions without a note were captured when a data folder had one store. */

@@ -100,9 +100,9 @@ async function sweepStore(
   olderThan: number,
   { reached, isKept }: Marks,
 ): Promise<Omit<CleanResult, 'sessions' | 'known'>> {
-  const [aside, values, records] = [emptyTally(), emptyTally(), emptyTally()];
+  const [asideTally, values, records] = [emptyTally(), emptyTally(), emptyTally()];
   const free = countFreedBytes();
-  const gone = new Set<string>();
+  const removedSessions = new Set<string>();
   const worktrees = new Map<string, KeptWorktree>();
   let putBack = 0;
   const remove = async (object: StoredObject, into: Tally): Promise<boolean> => {
@@ -125,14 +125,14 @@ async function sweepStore(
     // session that is gone.
     const worktree = object.at < olderThan ? await findWorktree(care, object.name) : null;
     if (worktree) worktrees.set(worktree.tree, worktree);
-    else if (await remove(object, records)) gone.add(object.name.split('/')[1] ?? '');
+    else if (await remove(object, records)) removedSessions.add(object.name.split('/')[1] ?? '');
   }
   for await (const object of care.list('value')) {
     const hash = object.name as Hash;
     if (reached.has(hash) || object.at >= olderThan) continue;
-    if (dryRun || (await care.setAside(hash, olderThan))) add(aside, object);
+    if (dryRun || (await care.setAside(hash, olderThan))) add(asideTally, object);
   }
-  const all = { aside, values, records: { ...records, sessions: gone.size } };
+  const all = { aside: asideTally, values, records: { ...records, sessions: removedSessions.size } };
   return { ...all, freed: free.bytes(), putBack, worktrees: [...worktrees.values()] };
 }
 

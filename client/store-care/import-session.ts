@@ -46,20 +46,20 @@ export type ImportResult = { readonly session: SessionId; readonly again: boolea
 export async function importSession(importing: ImportSession): Promise<ImportResult> {
   const { temporal, store, path } = importing;
   // Check the whole file before anything is written.
-  const seen = await readSessionFile(path, () => Promise.resolve());
-  await importing.accept(describeImportedOptions(seen.options));
-  const carried = seen.snapshots;
+  const checked = await readSessionFile(path, () => Promise.resolve());
+  await importing.accept(describeImportedOptions(checked.options));
+  const carried = checked.snapshots;
   const header = await readSessionFile(path, async ({ hash, bytes }) => {
     if (hash !== carried?.pack) await store.put(bytes);
-    else await importing.snapshots?.(seen.session as SessionId, carried, bytes);
+    else await importing.snapshots?.(checked.session as SessionId, carried, bytes);
   });
-  if (JSON.stringify(header) !== JSON.stringify(seen))
+  if (JSON.stringify(header) !== JSON.stringify(checked))
     throw new ClientProblem('refused', `${path} was changed while it was read: look at it again`);
   const session = header.session as SessionId;
   const { problems } = await verifyTranscript(store, session, header.head);
   const [problem] = problems;
   if (problem) throw new ClientProblem('refused', `${path} lacks a part of the session: ${problem.problem}`);
-  const begun = await startCarried(temporal, {
+  const started = await startCarried(temporal, {
     session,
     input: carryInput(importing, header),
     workers: { taskQueue: importing.taskQueue ?? TASK_QUEUE, configuration: null },
@@ -68,7 +68,7 @@ export async function importSession(importing: ImportSession): Promise<ImportRes
     memo: { head: header.head, runs: header.runs, last: header.last },
     ...(header.forkedFrom && { more: { [FORK_KEY]: header.forkedFrom } }),
   });
-  return { session, again: !begun };
+  return { session, again: !started };
 }
 
 /** Makes the input of the session. */

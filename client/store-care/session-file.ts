@@ -103,11 +103,11 @@ export async function readSessionFile(path: string, take: (value: Value) => Prom
     const read = parse(line);
     if (!found) found = headerOf(path, read);
     else {
-      const ended = end.safeParse(read).data;
+      const ending = end.safeParse(read).data;
       if (isWhole) throw damageProblem(path, at, 'comes after its end');
-      if (ended) isWhole = ended.end === count && ended.sha256 === sum.copy().digest('hex');
-      if (ended && !isWhole) throw damageProblem(path, at, 'does not fit what is before it');
-      if (!ended) {
+      if (ending) isWhole = ending.end === count && ending.sha256 === sum.copy().digest('hex');
+      if (ending && !isWhole) throw damageProblem(path, at, 'does not fit what is before it');
+      if (!ending) {
         const { value: name, base64 } = value.safeParse(read).data ?? {};
         const bytes = Buffer.from(base64 ?? '', 'base64');
         if (name === undefined || hashOf(bytes) !== name) throw damageProblem(path, at, 'is no whole value');

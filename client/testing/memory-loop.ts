@@ -54,24 +54,24 @@ export type MemoryMessage = {
  */
 export async function memoryLoop(
   deps: Deps,
-  { session, text, options, id: given, after }: MemoryMessage,
+  { session, text, options, id: requestedId, after }: MemoryMessage,
 ): Promise<MemoryRun> {
   const number = (after?.run ?? 0) + 1;
-  const id = given ?? ((number === 1 ? 'm' : `m${number}`) as MessageId);
+  const id = requestedId ?? ((number === 1 ? 'm' : `m${number}`) as MessageId);
   const chain = `chain-${session}`;
   const steps = new Steps(session, after?.steps ?? 0);
   const opened = await steps.perform(openRun(deps), { chain, run: number, options });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const { config, rules } = opened;
   const prompt = userAppend({ id, body: { kind: 'text', text } });
-  const begun = { kind: 'run_started', run: number, config, at: 0 } as const;
-  const initial = initialState(after?.head ?? null, [begun, prompt], after?.state);
+  const runStarted = { kind: 'run_started', run: number, config, at: 0 } as const;
+  const initial = initialState(after?.head ?? null, [runStarted, prompt], after?.state);
   const performer = new MovePerformer({ deps, chain, config, rules, steps });
   const perform = (move: PerformedMove, state: RunState): Promise<Event> => performer.perform(move, state);
   const { state, terminal, append } = await runLoop(initial, () => rules, { perform, wentRound: () => null });
   const { turn: turns, iteration: iterations, spend } = state;
-  const ended = { run: number, terminal, turns, iterations, messages: [id], spend, durationMs: 0, at: 0 };
-  const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
+  const runEnded = { run: number, terminal, turns, iterations, messages: [id], spend, durationMs: 0, at: 0 };
+  const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended: runEnded }];
   const { head } = await steps.perform(commit(deps), { head: state.head, append: all });
   const { entries } = await deps.transcripts.view(session, head);
   return { terminal, state, entries, head, run: number, steps: steps.count };
@@ -152,9 +152,9 @@ class MovePerformer {
   }
 
   #takePrepared(): TakenPreparation {
-    const taken = this.#prepared;
+    const prepared = this.#prepared;
     this.#prepared = {};
-    return taken;
+    return prepared;
   }
 }
 

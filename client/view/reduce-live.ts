@@ -55,10 +55,10 @@ export class LiveView {
   /** Number of items so far. */
   count = 0;
 
-  /** `kept`: the number of attempts whose items are kept. */
-  constructor(run = 0, kept = Infinity) {
+  /** `most`: the number of attempts whose items are kept. */
+  constructor(run = 0, most = Infinity) {
     this.run = run;
-    this.attempts = new RecentMap(kept);
+    this.attempts = new RecentMap(most);
   }
 
   get items(): readonly ViewItem[] {

@@ -37,6 +37,6 @@ export function isAnnouncement(event: LiveEvent): boolean {
 
 /** Moves the cursor past `event`, which was given out or passed over. */
 export function passEvent(at: StepCursor, event: LiveEvent, byte: number): StepCursor {
-  const shown = at.shown || !isAnnouncement(event);
-  return { ...at, byte, shown, iteration: 'iteration' in event ? event.iteration : at.iteration };
+  const isVisible = at.shown || !isAnnouncement(event);
+  return { ...at, byte, shown: isVisible, iteration: 'iteration' in event ? event.iteration : at.iteration };
 }

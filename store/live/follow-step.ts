@@ -19,14 +19,14 @@ export type FoundStep = {
 };
 
 /** Moves the step's cursor and then gives out the item it passed. */
-type Emit = (at: StepCursor, told?: ChannelItem) => void;
+type Emit = (at: StepCursor, item?: ChannelItem) => void;
 
 export function followStep(reader: AttemptReader, found: FoundStep, from: StepCursor | undefined, emit: Emit): void {
   const { step, superseded, closed } = found;
   let at = from ?? startStep(found.attempts[0]?.attempt ?? 1);
-  const move: Emit = (to, told) => {
+  const move: Emit = (to, item) => {
     at = to;
-    emit(to, told);
+    emit(to, item);
   };
   if (superseded && at.over && !at.shown) return;
   if (superseded)
@@ -49,7 +49,7 @@ export function followStep(reader: AttemptReader, found: FoundStep, from: StepCu
       move(startStep(attempt));
     }
     if (size < at.byte)
-      takeBack(step, at, { why: 'its file was begun again' }, (_, told) => move(startStep(attempt), told));
+      takeBack(step, at, { why: 'its file was begun again' }, (_, item) => move(startStep(attempt), item));
     const lines = reader.lines({ step, attempt }, at.byte, size);
     const last = attempt === found.attempts.at(-1)?.attempt;
     readAttempt(step, at, { ...lines, last, closed }, move);
@@ -60,8 +60,8 @@ export function followStep(reader: AttemptReader, found: FoundStep, from: StepCu
 
 const endingStep =
   (move: Emit): Emit =>
-  (at, told) =>
-    move({ ...at, over: true }, told);
+  (at, item) =>
+    move({ ...at, over: true }, item);
 
 type TakenBack = Pick<Tombstone, 'why' | 'retold'>;
 
@@ -69,10 +69,10 @@ function explainReplacement(step: number, header: LiveHeader | null, why: string
   return header?.retells === step ? { why: 'its reply is stored, and told again', retold: true } : { why };
 }
 
-function takeBack(step: number, at: StepCursor, taken: TakenBack, move: Emit): void {
-  const { attempt, shown, iteration } = at;
+function takeBack(step: number, at: StepCursor, reason: TakenBack, move: Emit): void {
+  const { attempt, shown: isVisible, iteration } = at;
   const after = { ...at, shown: false };
-  if (shown) move(after, tombstoneOf({ step, attempt }, taken, iteration));
+  if (isVisible) move(after, tombstoneOf({ step, attempt }, reason, iteration));
   else move(after);
 }
 
@@ -96,9 +96,9 @@ function readAttempt(step: number, from: StepCursor, found: AttemptLines, move: 
   }
   let at = from;
   if (fate?.fate === 'died') {
-    takeBack(step, at, { why: fate.why }, (after, told) => {
+    takeBack(step, at, { why: fate.why }, (after, item) => {
       at = after;
-      move(after, told);
+      move(after, item);
     });
     if (last && !closed) at = giveOut(step, at, found.lines.filter(isRetry), move);
   }

@@ -107,9 +107,9 @@ export function createSessionFollower(reader: AttemptReader, from: Cursor | 'uns
     const superseded = new Map(found.flatMap(({ headers }) => headers.map((header) => [header.supersedes, header])));
     for (const { step, attempts } of found) {
       const foundStep: FoundStep = { step, attempts, closed: step < barrier, superseded: superseded.get(step) };
-      followStep(reader, foundStep, steps.get(step), (at, told) => {
+      followStep(reader, foundStep, steps.get(step), (at, item) => {
         steps.set(step, at);
-        if (told) out.push({ ...told, cursor: { before, steps: Object.fromEntries(steps) } });
+        if (item) out.push({ ...item, cursor: { before, steps: Object.fromEntries(steps) } });
       });
       if (steps.get(step)?.over) for (const { attempt } of attempts) reader.letGo({ step, attempt });
       // Each item has its own copy of the cursor, so a step leaves it as soon as it is passed.

@@ -47,11 +47,11 @@ export function peekAt(step: number, lines: readonly LiveLine[], at: number): Li
   // An attempt that died, as each does whose model gives no answer, has brought nothing.
   if (last?.type === 'fate') return { at: last.fate === 'died' ? null : at, calls: [], billed };
   if (!last) return { at: null, calls: [], billed };
-  const asked = new Map<number, OpenCall>();
+  const requested = new Map<number, OpenCall>();
   const open = new Map<number, OpenCall>();
   for (const line of lines) {
-    if (line.type === 'tool_use') asked.set(line.index, { tool: line.name, input: line.input });
-    if (line.type === 'tool_start') open.set(line.index, asked.get(line.index) ?? { tool: line.name, input: null });
+    if (line.type === 'tool_use') requested.set(line.index, { tool: line.name, input: line.input });
+    if (line.type === 'tool_start') open.set(line.index, requested.get(line.index) ?? { tool: line.name, input: null });
     if (line.type === 'tool_end') open.delete(line.index);
   }
   return { at: OUTPUT.has(last.type) ? at : null, calls: [...open.values()], billed };

@@ -91,7 +91,7 @@ export function openRedisLink({ url, onReady, onTrouble, onMessage }: LinkOption
 }
 
 function createTroubleReporter(tell: LinkOptions['onTrouble']) {
-  let told: string | null = null;
+  let reported: string | null = null;
   let timer: NodeJS.Timeout | null = null;
   const stop = (): void => {
     if (timer) clearTimeout(timer);
@@ -99,16 +99,16 @@ function createTroubleReporter(tell: LinkOptions['onTrouble']) {
   };
   const now = (why: string): void => {
     stop();
-    if (told === null) tell((told = why));
+    if (reported === null) tell((reported = why));
   };
   return {
     now,
     soon: (why: string): void => {
-      if (told === null) timer ??= setTimeout(() => now(why), BLIP_MS).unref();
+      if (reported === null) timer ??= setTimeout(() => now(why), BLIP_MS).unref();
     },
     over: (): void => {
       stop();
-      if (told !== null) tell((told = null));
+      if (reported !== null) tell((reported = null));
     },
     close: stop,
   };

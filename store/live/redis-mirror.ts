@@ -222,13 +222,13 @@ export class Mirror {
     const opened = all.filter(({ header }) => header.activity === 'openRun').map(({ name }) => name.step);
     const before = [...new Set(opened)].toSorted((a, b) => b - a)[1] ?? 0;
     const barrier = Math.max(0, ...all.filter(({ header }) => waitsForEarlier(header)).map(({ name }) => name.step));
-    let kept = 0;
+    let total = 0;
     for (const attempt of all.toReversed()) {
       const { step } = attempt.name;
       if (step < before) this.attempts.delete(keyOf(attempt.name));
       attempt.over ||= step < barrier;
-      kept += attempt.kept;
-      if (kept <= MOST_KEPT || !attempt.over) continue;
+      total += attempt.kept;
+      if (total <= MOST_KEPT || !attempt.over) continue;
       attempt.lines = [];
       attempt.kept = 0;
     }

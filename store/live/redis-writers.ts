@@ -196,9 +196,9 @@ class AttemptWriter {
   }
 
   private releasePieces(pieces: readonly HeldPiece[]): void {
-    const gone = new Set(pieces);
-    for (const piece of this.held) if (gone.has(piece)) this.shared.held -= piece.bytes;
-    this.held = this.held.filter((piece) => !gone.has(piece));
+    const released = new Set(pieces);
+    for (const piece of this.held) if (released.has(piece)) this.shared.held -= piece.bytes;
+    this.held = this.held.filter((piece) => !released.has(piece));
     this.forgetIfDone();
   }
 
@@ -206,9 +206,9 @@ class AttemptWriter {
     const { writers } = this.shared;
     if (this.state !== 'ended') return;
     if (this.held.length === 0) writers.delete(this);
-    const ended = [...writers].filter(({ hasEnded }) => hasEnded);
-    const [oldest] = ended;
-    if (oldest && ended.length > MOST_ENDED) oldest.drop();
+    const finished = [...writers].filter(({ hasEnded }) => hasEnded);
+    const [oldest] = finished;
+    if (oldest && finished.length > MOST_ENDED) oldest.drop();
   }
 }
 

@@ -53,9 +53,9 @@ export function toolEndEvent(
   { index, isError, content, log }: Pick<Outcome, 'index' | 'isError' | 'content' | 'log'>,
 ): Extract<LiveEvent, { type: 'tool_end' }> {
   const part = isError ? content.slice(-SHOWN_OF_OUTCOME) : content.slice(0, SHOWN_OF_OUTCOME);
-  const shown = { index, name: log.name, isError, content: part };
+  const result = { index, name: log.name, isError, content: part };
   const untimed = isUntimed(log) ? { untimed: true as const } : {};
-  return { type: 'tool_end', iteration, ...shown, durationMs: log.duration, ...untimed };
+  return { type: 'tool_end', iteration, ...result, durationMs: log.duration, ...untimed };
 }
 
 /** Tells whether the time says nothing of the tool: it did not run, or its end is unknown. */

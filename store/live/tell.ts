@@ -36,9 +36,9 @@ export function announceBoundary(live: LiveWriter, iteration: number, entries: r
   const boundary = entries[at];
   if (boundary?.kind !== 'boundary') return;
   const { before, after, summary, from, prompts, signed: block, keepsThinking } = boundary;
-  const kept = at - from + prompts.length;
+  const remaining = at - from + prompts.length;
   const maker = { ...(block && { signed: true as const }), ...(keepsThinking && { keepsThinking }) };
-  live.write({ type: 'compaction_end', iteration, before, after, kept, summary, ...maker });
+  live.write({ type: 'compaction_end', iteration, before, after, kept: remaining, summary, ...maker });
 }
 
 type StepResult = { readonly kind: string; readonly head?: Hash; readonly detail?: string };

@@ -60,9 +60,9 @@ export async function applyChanges(
   const all = await listHeldPairs(ports.reading, pair);
   const left = await findUncaptured(ports.reading, pair, all.map(changeOf));
   const pairs = all.filter(({ path }) => !left.has(path));
-  const gone = new Set(pairs.flatMap(({ path, to }) => (to === null ? [path] : [])));
+  const deleted = new Set(pairs.flatMap(({ path, to }) => (to === null ? [path] : [])));
   const looked: (Plan | Merging)[] = [];
-  for (const held of pairs) looked.push(planFile(held, await checkout.look(held.path, gone)));
+  for (const each of pairs) looked.push(planFile(each, await checkout.look(each.path, deleted)));
   const plans = await planMerges(ports, checkout, looked);
   await refuseChanged(
     ports,

@@ -34,7 +34,7 @@ export type ApplyOptions = Pick<DiffOptions, 'from' | 'to' | 'paths'> & {
 export async function applySession(
   { temporal, store, folder: { root }, sessions }: ApplyPorts,
   id: SessionId,
-  { folder, env, dryRun = false, ...asked }: ApplyOptions,
+  { folder, env, dryRun = false, ...range }: ApplyOptions,
 ): Promise<Applied> {
   const { session, cwd } = await sessions.describe(id);
   const entries: Entry[] = [];
@@ -44,7 +44,7 @@ export async function applySession(
     throw new ClientProblem('refused', `${folder} cannot be used: ${reasonOf(error)}`);
   });
   const reading = openShadowReading(root, env, hasPacks(entries));
-  const pairs = await findPairs({ session, cwd, reading, store }, { entries, first: 0 }, asked);
+  const pairs = await findPairs({ session, cwd, reading, store }, { entries, first: 0 }, range);
   const own = pairs.find((pair) => pair.root === cwd);
   if (!own) return { written: [], deleted: [], same: 0, conflicts: [] };
   const ports = { reading, runIn: findGit(root, env).runIn, root, programs: findPrograms(env) };

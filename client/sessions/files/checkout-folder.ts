@@ -69,8 +69,8 @@ export class CheckoutFolder {
     this.#programs = programs;
   }
 
-  /** Looks at a file. `gone` are paths that are to be deleted: they are in nobody's way. */
-  async look(path: RawPath, gone: ReadonlySet<RawPath>): Promise<Look> {
+  /** Looks at a file. `deleted` are paths that are to be deleted: they are in nobody's way. */
+  async look(path: RawPath, deleted: ReadonlySet<RawPath>): Promise<Look> {
     if (!isBelow(path)) return 'blocked';
     try {
       return await this.#inFolderOf(path, false, (entry) => lookAt(entry));
@@ -78,8 +78,8 @@ export class CheckoutFolder {
       const code = codeOf(error);
       if (code === 'ENOENT') return null;
       if (!IN_THE_WAY.includes(code)) throw error;
-      const isLeaving = gone.has(path) || foldersOf(path).some((above) => gone.has(above));
-      return isLeaving || [...gone].some((other) => other.startsWith(`${path}/`)) ? null : 'blocked';
+      const isLeaving = deleted.has(path) || foldersOf(path).some((above) => deleted.has(above));
+      return isLeaving || [...deleted].some((other) => other.startsWith(`${path}/`)) ? null : 'blocked';
     }
   }
 

@@ -131,10 +131,10 @@ export type RootPair = Pair & { readonly root: string };
  */
 export async function findPairs(
   { session, cwd, reading, store }: DiffPorts,
-  given: TranscriptStretch,
+  transcript: TranscriptStretch,
   { from, to, paths = [] }: DiffOptions,
 ): Promise<readonly RootPair[]> {
-  const stretch = { ...given, entries: withMovedRoots(given.entries) };
+  const stretch = { ...transcript, entries: withMovedRoots(transcript.entries) };
   const first = firstSnapshots(stretch.entries);
   if (first.size === 0)
     throw new ClientProblem('refused', `no files of session ${session} were captured: see docs/time.md`);
@@ -163,16 +163,16 @@ function missingProblem(session: SessionId, root: string): ClientProblem {
 }
 
 /** Throws ClientProblem. */
-function snapshotsOf(session: SessionId, stretch: TranscriptStretch, given: string | number): SnapshotsAt {
-  const point = parsePoint(String(given));
-  const shown = JSON.stringify(String(given).slice(0, 40));
+function snapshotsOf(session: SessionId, stretch: TranscriptStretch, place: string | number): SnapshotsAt {
+  const point = parsePoint(String(place));
+  const quoted = JSON.stringify(String(place).slice(0, 40));
   if (point === null)
     throw new ClientProblem(
       'refused',
-      `${shown} is no point: give the position of an entry, as \`perdure show ${session} --json\` prints it, or RUN.ITERATION`,
+      `${quoted} is no point: give the position of an entry, as \`perdure show ${session} --json\` prints it, or RUN.ITERATION`,
     );
   const position = findPosition(stretch, point);
-  if (position === null) throw new ClientProblem('refused', `session ${session} has no point ${shown}`);
+  if (position === null) throw new ClientProblem('refused', `session ${session} has no point ${quoted}`);
   return snapshotsAt(stretch, position);
 }
 

@@ -36,7 +36,7 @@ export type RewindPreview = {
 type LookPorts = Pick<ClientOptions, 'temporal' | 'store' | 'snapshots'>;
 
 export type LookAbout = {
-  readonly seen: SessionDescription;
+  readonly description: SessionDescription;
   readonly rewind: RewindRequest;
   readonly entries: readonly Entry[];
   readonly by: string;
@@ -55,9 +55,10 @@ const LOOK_MS = 3 * 60_000;
 
 /** Has a worker look. Throws ClientProblem only for a session that is not there. */
 export async function lookAtFiles(ports: LookPorts, about: LookAbout): Promise<RewindPreview> {
-  const { seen, rewind } = about;
+  const { description, rewind } = about;
   if (rewind.files === undefined) return { ...NOTHING, files: [] };
-  if (seen.phase !== 'idle') return { ...(await lookAtSnapshots(ports, about)), notLooked: 'the session is not idle' };
+  if (description.phase !== 'idle')
+    return { ...(await lookAtSnapshots(ports, about)), notLooked: 'the session is not idle' };
   try {
     return describeLook(about, await askWorker(ports, about));
   } catch (error) {
@@ -73,9 +74,12 @@ export async function lookAtSnapshots(ports: LookPorts, about: LookAbout): Promi
 }
 
 /** Throws ClientProblem. */
-async function askWorker({ temporal }: LookPorts, { seen, rewind, by }: LookAbout): Promise<readonly RootPreview[]> {
-  const workers = () => Promise.resolve(seen);
-  const { session } = seen;
+async function askWorker(
+  { temporal }: LookPorts,
+  { description, rewind, by }: LookAbout,
+): Promise<readonly RootPreview[]> {
+  const workers = () => Promise.resolve(description);
+  const { session } = description;
   const about = { temporal, session, name: UPDATES.previewRewind, arg: rewind, signed: { by }, workers };
   const looked = await updateAndWait<FilesPreview>(about, LOOK_MS);
   if (looked.kind === 'refused') throw new ClientProblem('refused', looked.problem);
@@ -84,7 +88,7 @@ async function askWorker({ temporal }: LookPorts, { seen, rewind, by }: LookAbou
 
 function describeLook(about: LookAbout, roots: readonly RootPreview[]): RewindPreview {
   const files = roots.flatMap(({ root, changes }) => changes.map((change) => ({ root, ...change })));
-  const { cwd } = about.seen;
+  const { cwd } = about.description;
   const untaken = roots.flatMap(({ root, untaken: { first } = NOTHING.untaken }) =>
     first.map(({ path, why }) => ({ path: root === cwd ? path : `${root}/${path}`, why })),
   );
@@ -98,19 +102,19 @@ function describeLook(about: LookAbout, roots: readonly RootPreview[]): RewindPr
   };
 }
 
-function markUnnamed({ seen, entries }: LookAbout, files: readonly ChangedFile[]): readonly RewoundFile[] {
-  const isNamed = createFileNaming(entries, seen.cwd);
+function markUnnamed({ description, entries }: LookAbout, files: readonly ChangedFile[]): readonly RewoundFile[] {
+  const isNamed = createFileNaming(entries, description.cwd);
   return files.map((file) => (isNamed(file) ? file : { ...file, unnamed: true }));
 }
 
 async function listFiles(
   { snapshots, store }: LookPorts,
-  { seen, rewind: { files = [], from }, entries }: LookAbout,
+  { description, rewind: { files = [], from }, entries }: LookAbout,
 ): Promise<readonly ChangedFile[] | null> {
   if (files.length === 0) return [];
   const reading = openReading(() => snapshots?.(hasPacks(entries)));
   if (reading === null) return null;
-  if (hasPacks(entries)) await fetchPacks(reading, store, await readWithLeftBehind(store, seen.session, from));
+  if (hasPacks(entries)) await fetchPacks(reading, store, await readWithLeftBehind(store, description.session, from));
   const lists = await Promise.all(
     files.map(async ({ root, known, to }) => {
       const changes = await listChanges(reading, { from: known, to, paths: [] });

@@ -41,8 +41,8 @@ export type RewindPlan = {
  */
 export function planRewind(chain: readonly StoredSegment[], to: string | undefined, choice: RewindChoice): RewindPlan {
   const entries = entriesIn(chain);
-  const asked = findAsked(entries, to);
-  const at = chain.findLastIndex(({ segment }) => segment.first <= asked);
+  const position = findAsked(entries, to);
+  const at = chain.findLastIndex(({ segment }) => segment.first <= position);
   const { segment } = chain[at] as StoredSegment;
   const { first } = segment;
   const left = entries.slice(first);
@@ -59,7 +59,7 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
   };
   if (rewind.to === undefined && rewind.files === undefined)
     throw new ClientProblem('refused', 'No files were captured at that point, so there is nothing to restore.');
-  const prompt = entries[asked];
+  const prompt = entries[position];
   return {
     rewind,
     position: first,
@@ -105,8 +105,8 @@ export function findAsked(entries: readonly Entry[], to: string | undefined): nu
 }
 
 /** Goes back to a head; the context is as full as its last reply counted it. */
-export function goBack(kept: readonly Entry[], to: Hash | null): Pick<RewindRequest, 'to' | 'contextTokens'> {
-  const last = kept.findLast((entry): entry is ReplyEntry => entry.kind === 'reply');
+export function goBack(entries: readonly Entry[], to: Hash | null): Pick<RewindRequest, 'to' | 'contextTokens'> {
+  const last = entries.findLast((entry): entry is ReplyEntry => entry.kind === 'reply');
   const usage = last?.message.usage;
   const cached = (usage?.cache_read_input_tokens ?? 0) + (usage?.cache_creation_input_tokens ?? 0);
   return { to, contextTokens: (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0) + cached };
@@ -133,16 +133,16 @@ export function nestedIn(root: string, known: ReadonlyMap<string, string>): Pick
  * kept do not tell it. `all` are the entries of now.
  */
 export function knownAfter(
-  kept: readonly Entry[],
+  remaining: readonly Entry[],
   all: readonly Entry[],
   files: readonly FolderRewind[],
 ): Pick<RewindRequest, 'known'> {
-  const [keptFirst, keptLast, first] = [firstSnapshots(kept), lastSnapshots(kept), firstSnapshots(all)];
+  const [keptFirst, keptLast, first] = [firstSnapshots(remaining), lastSnapshots(remaining), firstSnapshots(all)];
   const going = new Set(files.map(({ root }) => root));
   const known = [...lastSnapshots(all)].flatMap(([root, id]): readonly KnownFolder[] => {
     if (going.has(root) || keptLast.get(root) === id) return [];
-    const begun = keptFirst.has(root) ? id : (first.get(root) ?? id);
-    return [{ root, id, ...(begun !== id && { first: begun }) }];
+    const initial = keptFirst.has(root) ? id : (first.get(root) ?? id);
+    return [{ root, id, ...(initial !== id && { first: initial }) }];
   });
   return known.length === 0 ? {} : { known: known.slice(-MOST_KNOWN) };
 }

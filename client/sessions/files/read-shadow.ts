@@ -47,7 +47,7 @@ export function findGit(dataDir: string, env: Environment): FoundGit {
   const git = programs.at('git');
   if (!isExecutable(git)) throw new ClientProblem('refused', 'git is not installed here, and snapshots are read by it');
   const runIn: RunInFolder = async (argv, cwd, more = {}, timeoutMs = LONGEST_MS) => {
-    const ended = await runProgram(argv, {
+    const result = await runProgram(argv, {
       cwd,
       env: { ...programs.environment(), ...more },
       pipes: pipePlace(programs, dataDir),
@@ -55,8 +55,8 @@ export function findGit(dataDir: string, env: Environment): FoundGit {
       mostOutput: MOST_PRINTED,
       encoding: 'latin1',
     });
-    if (ended.cut === undefined) return ended;
-    if (ended.cut === 'output') throw new TooLarge();
+    if (result.cut === undefined) return result;
+    if (result.cut === 'output') throw new TooLarge();
     throw new ClientProblem('refused', `git took longer than ${timeoutMs / 1000} s: name some paths`);
   };
   return {
@@ -67,8 +67,8 @@ export function findGit(dataDir: string, env: Environment): FoundGit {
       requireOwnSettings(gitDir);
       const cwd = realOf(gitDir) ?? gitDir;
       const sandbox = await findSandbox(env, programs);
-      const held = { cwd, dataDir, offline: true, alone: true };
-      return await runIn(() => sandbox.wrap(argv, held), cwd, more, timeoutMs);
+      const confinement = { cwd, dataDir, offline: true, alone: true };
+      return await runIn(() => sandbox.wrap(argv, confinement), cwd, more, timeoutMs);
     },
   };
 }

@@ -60,16 +60,16 @@ export async function rewindSession(
   { to, dryRun = false, by, ...choice }: RewindOptions & { readonly by: string },
 ): Promise<RewindResult> {
   const { options } = means;
-  const seen = await means.lookAtOpen(session);
-  if (!dryRun && seen.phase !== 'idle')
+  const description = await means.lookAtOpen(session);
+  if (!dryRun && description.phase !== 'idle')
     throw new ClientProblem('refused', 'The session is running or has messages waiting. Interrupt it first.');
   const chain = await readChain(options.store, session, await requireHead(means, session));
   const plan = planRewind(chain, to === undefined ? undefined : String(to), choice);
-  const about = { seen, rewind: plan.rewind, entries: entriesIn(chain), by };
+  const about = { description, rewind: plan.rewind, entries: entriesIn(chain), by };
   if (dryRun === true) return { ...plan, ...(await lookAtFiles(options, about)), rewound: null };
   const look = await lookAtSnapshots(options, about);
   if (dryRun) return { ...plan, ...look, rewound: null };
-  const rewound = await send(means, seen, plan.rewind, by);
+  const rewound = await send(means, description, plan.rewind, by);
   return { ...plan, ...look, ...sumRewound(rewound), rewound };
 }
 
@@ -90,9 +90,9 @@ export async function undoLastRewind(
   session: SessionId,
   { by, force }: UndoOptions & { readonly by: string },
 ): Promise<UndoResult> {
-  const seen = await means.lookAtOpen(session);
+  const description = await means.lookAtOpen(session);
   const { rewind, turns } = await planUndo(means.options.store, session, await requireHead(means, session));
-  return { ...(await send(means, seen, { ...rewind, ...(force === true && { force }) }, by)), turns };
+  return { ...(await send(means, description, { ...rewind, ...(force === true && { force }) }, by)), turns };
 }
 
 async function requireHead({ head }: ClientMeans, session: SessionId): Promise<Hash> {
@@ -103,12 +103,12 @@ async function requireHead({ head }: ClientMeans, session: SessionId): Promise<H
 
 function send(
   { options: { temporal } }: ClientMeans,
-  seen: SessionDescription,
+  description: SessionDescription,
   rewind: RewindRequest,
   by: string,
 ): Promise<RewindRecord> {
-  const { session } = seen;
-  const workers = () => Promise.resolve(seen);
+  const { session } = description;
+  const workers = () => Promise.resolve(description);
   const about = { temporal, session, name: UPDATES.rewind, arg: rewind, signed: { by }, workers };
   return updateAndWait<RewindRecord>(about, ANSWER_MS);
 }
@@ -136,10 +136,10 @@ export async function planUndo(store: Store, session: SessionId, from: Hash): Pr
   }));
   const folders = files && { files };
   if (last.to === undefined) return { rewind: { from, ...folders }, turns: 0 };
-  const kept = entriesIn(await readChain(store, session, last.from));
-  const known = knownAfter(withMovedRoots(kept), renamed, files ?? []);
+  const restored = entriesIn(await readChain(store, session, last.from));
+  const known = knownAfter(withMovedRoots(restored), renamed, files ?? []);
   const turns = entries.slice(at).filter(({ kind }) => kind === 'reply').length;
-  return { rewind: { from, ...goBack(kept, last.from), ...known, ...folders }, turns };
+  return { rewind: { from, ...goBack(restored, last.from), ...known, ...folders }, turns };
 }
 
 /** A rewind of the session that this one is a fork of cannot be undone here. */

@@ -103,8 +103,8 @@ const askInTime = AsyncResource.bind(async (connection: Connection, namespace: s
 export async function canUseAttributes(connection: Connection, namespace: string): Promise<boolean> {
   const answers = knownAnswers.get(connection) ?? new Map<string, KeptAnswer>();
   knownAnswers.set(connection, answers);
-  const kept = answers.get(namespace);
-  if (kept !== undefined && ((await kept.found) || kept.until > Date.now())) return kept.found;
+  const known = answers.get(namespace);
+  if (known !== undefined && ((await known.found) || known.until > Date.now())) return known.found;
   const found = askInTime(connection, namespace);
   answers.set(namespace, { found, until: Date.now() + ASK_AGAIN_MS });
   found.catch(() => answers.delete(namespace));

@@ -107,9 +107,9 @@ function failedOrPhaseClause(term: FieldTerm, { attributes, settled }: CompileOp
 
 function failedClause(not: boolean): string {
   const { name } = ATTRIBUTES.reason;
-  const ended = oneOf('ExecutionStatus', ['Failed', 'Terminated', 'TimedOut'], not);
+  const status = oneOf('ExecutionStatus', ['Failed', 'Terminated', 'TimedOut'], not);
   const reason = oneOf(name, ['completed', 'aborted_streaming', 'aborted_tools'], !not);
-  return not ? `(${ended} AND ${orIsNull(name, reason)})` : orIsNull(ATTRIBUTES.turns.name, `${ended} OR ${reason}`);
+  return not ? `(${status} AND ${orIsNull(name, reason)})` : orIsNull(ATTRIBUTES.turns.name, `${status} OR ${reason}`);
 }
 
 /** A session that was ended by force could not report its phase, so its status decides. */
@@ -118,12 +118,12 @@ function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | 
   const closed = values.includes('closed');
   const open = [...new Set(values.filter((value) => value !== 'closed').map((value) => memoPhase(String(value))))];
   if (not) {
-    const told = open.filter((phase) => phase !== RUNNING && phase !== 'parked' && phase !== WAITS);
-    const others = attributes && told.length > 0 ? orIsNull(name, oneOf(name, told, true)) : null;
+    const reported = open.filter((phase) => phase !== RUNNING && phase !== 'parked' && phase !== WAITS);
+    const others = attributes && reported.length > 0 ? orIsNull(name, oneOf(name, reported, true)) : null;
     // Closed sessions count as outside the open phases, whatever they reported last.
     const clauses = [closed ? OPEN : null, others && (closed ? others : `(${others} OR ExecutionStatus != 'Running')`)];
-    const given = clauses.filter((clause) => clause !== null);
-    return given.length === 0 ? null : given.join(' AND ');
+    const applicable = clauses.filter((clause) => clause !== null);
+    return applicable.length === 0 ? null : applicable.join(' AND ');
   }
   if (open.length === 0) return `ExecutionStatus != 'Running'`;
   const waits = open.includes(WAITS) ? ` OR ${ATTRIBUTES.waitingSince.name} IS NOT NULL` : '';

@@ -22,8 +22,8 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
   const countSettled = async (): Promise<void> => {
     const phases = SETTLED.filter((phase) => isMeant(plan, phase));
     if (phases.length === 0) return;
-    const asked = `${settledQuery(query, phases)} GROUP BY ExecutionStatus`;
-    const { groups } = await countRows(finder.temporal, asked);
+    const groupedQuery = `${settledQuery(query, phases)} GROUP BY ExecutionStatus`;
+    const { groups } = await countRows(finder.temporal, groupedQuery);
     for (const { count, groupValues } of groups)
       counts[groupValues.flat().includes('Running') ? 'idle' : 'closed'] += count;
   };

@@ -18,19 +18,19 @@ const MOST_ROWS = 10_000;
 const MOST_HELD = 4;
 
 export function holdRows(temporal: Client, holdMs: number): ReadAll {
-  const held = new Map<string, ReturnType<ReadAll>>();
+  const readings = new Map<string, ReturnType<ReadAll>>();
   // Bound, so that a caller who gives up does not abort what others wait for.
   const read = AsyncResource.bind(async (query: string) => {
     const { count } = await countRows(temporal, query);
     return count > MOST_ROWS ? null : collectRows(temporal, query);
   });
   return (query) => {
-    const known = held.get(query);
+    const known = readings.get(query);
     if (known) return known;
     const reading: ReturnType<ReadAll> = read(query);
-    held.set(query, reading);
-    for (const oldest of [...held.keys()].slice(0, -MOST_HELD)) held.delete(oldest);
-    const forget = (): void => void (held.get(query) === reading && held.delete(query));
+    readings.set(query, reading);
+    for (const oldest of [...readings.keys()].slice(0, -MOST_HELD)) readings.delete(oldest);
+    const forget = (): void => void (readings.get(query) === reading && readings.delete(query));
     reading.then(() => setTimeout(forget, holdMs).unref(), forget);
     return reading;
   };

@@ -21,8 +21,8 @@ export async function findLastDecision({ temporal, sessions }: Ports): Promise<L
   const { sessions: newest } = await sessions.page({ size: LOOKED_AT });
   const found = await Promise.all(
     newest.map(async (session) => {
-      const { asked } = await readRecent(temporal.client, session.session);
-      const decision = asked.findLast(({ kind }) => Object.hasOwn(VERBS, kind));
+      const { asked: requests } = await readRecent(temporal.client, session.session);
+      const decision = requests.findLast(({ kind }) => Object.hasOwn(VERBS, kind));
       return decision ? [{ session, decision, verb: VERBS[decision.kind] ?? '' }] : [];
     }),
   );

@@ -160,8 +160,8 @@ export async function matching(
   { filter, looks, now }: SearchPlan,
   sessions: readonly SessionInfo[],
 ): Promise<readonly SessionInfo[]> {
-  const seen = await Promise.all(sessions.map(observePhase));
-  const looked = looks ? await lookAtRunning(readRunning, seen) : seen;
+  const observed = await Promise.all(sessions.map(observePhase));
+  const looked = looks ? await lookAtRunning(readRunning, observed) : observed;
   return looked.filter((session) => matchesFilter(filter, session, now));
 }
 
@@ -172,11 +172,11 @@ async function* sortedSessions(finder: Finder, plan: SearchPlan): AsyncIterable<
 /** Yields all that match, in no order. */
 export async function* matchingSessions(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
   // A session may close between two reads.
-  const seen = new Set<SessionId>();
+  const yielded = new Set<SessionId>();
   for (const stream of streamsOf(finder, plan, null))
     for await (const placed of stream) {
-      const sessions = placed.map(({ item }) => item).filter(({ session }) => !seen.has(session));
-      for (const { session } of sessions) seen.add(session);
+      const sessions = placed.map(({ item }) => item).filter(({ session }) => !yielded.has(session));
+      for (const { session } of sessions) yielded.add(session);
       yield* await matching(finder, plan, sessions);
     }
 }

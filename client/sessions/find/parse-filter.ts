@@ -36,8 +36,8 @@ export class FilterProblem extends ClientProblem {
   readonly from: number;
   readonly to: number;
   constructor(query: string, from: number, to: number, why: string) {
-    const shown = JSON.stringify(query.slice(from, Math.min(to, from + 60)));
-    super('refused', `the filter, at character ${from + 1}, ${shown}: ${why}`);
+    const quoted = JSON.stringify(query.slice(from, Math.min(to, from + 60)));
+    super('refused', `the filter, at character ${from + 1}, ${quoted}: ${why}`);
     this.from = from;
     this.to = to;
   }

@@ -17,11 +17,11 @@ export async function* streamSessions(
   const { namespace, loadedDataConverter } = temporal.options;
   let nextPageToken: Uint8Array = new Uint8Array();
   do {
-    const asked = { namespace, query, pageSize, nextPageToken };
+    const request = { namespace, query, pageSize, nextPageToken };
     const { executions, nextPageToken: next } = await callUntilAnswered(
       temporal,
       'list the sessions',
-      () => temporal.workflowService.listWorkflowExecutions(asked),
+      () => temporal.workflowService.listWorkflowExecutions(request),
       impatient,
     );
     yield await Promise.all(

@@ -86,11 +86,11 @@ export type ForkPorts = ClientOptions & {
 export async function startFork(
   ports: ForkPorts,
   origin: SessionId,
-  { at, newId, workers, ...asked }: ForkOptions & { readonly by: string },
+  { at, newId, workers, ...request }: ForkOptions & { readonly by: string },
 ): Promise<ForkResult> {
-  const wrong = asked.options && (await findWrongOption(asked.options));
+  const wrong = request.options && (await findWrongOption(request.options));
   if (wrong !== undefined) throw new ClientProblem('refused', wrong);
-  const derived = asked.messageId === undefined ? undefined : sessionIdOfMessage(asked.by, asked.messageId);
+  const derived = request.messageId === undefined ? undefined : sessionIdOfMessage(request.by, request.messageId);
   const session = parseSessionId(newId ?? derived ?? newSessionId());
   const before = derived === session ? await findFork(ports, session) : null;
   if (before) return before;
@@ -101,18 +101,18 @@ export async function startFork(
   const askedPoint = await findPoint(at === undefined ? undefined : String(at));
   if (![...entriesAt(askedPoint), ...askedPoint.rest].some(({ kind }) => kind === 'user' || kind === 'boundary'))
     throw new ClientProblem('refused', `Session ${origin} has no prompts yet, so there is nothing to fork.`);
-  const given = await optionsOf(ports.temporal, origin);
-  const files = await planFiles({ described, point: askedPoint, session, head: newest.head }, asked);
+  const inherited = await optionsOf(ports.temporal, origin);
+  const files = await planFiles({ described, point: askedPoint, session, head: newest.head }, request);
   // The conversation tells of nothing that its files do not have yet.
   const uncaptured = files && findUncaptured(entriesAt(askedPoint), askedPoint.rest);
   const point = uncaptured === null ? askedPoint : await findPoint(String(uncaptured));
-  const options = withChanges<RunOptions>({ ...given, ...(files && { cwd: files.to }) }, asked.options ?? {});
-  const queue = await firstMessages(ports, asked);
+  const options = withChanges<RunOptions>({ ...inherited, ...(files && { cwd: files.to }) }, request.options ?? {});
+  const queue = await firstMessages(ports, request);
   const { runs } = described;
   const folder = files?.from ?? described.cwd;
-  const begun = await writeLink(ports.store, { session, point, by: asked.by, origin: folder, files, runs });
+  const link = await writeLink(ports.store, { session, point, by: request.by, origin: folder, files, runs });
   const carry = {
-    ...carryAt({ ...begun, options, queue }),
+    ...carryAt({ ...link, options, queue }),
     ...present({ host: described.host, checkOut: files ?? undefined }),
   };
   const input: SessionInput & { readonly carry: typeof carry } = {
@@ -128,7 +128,7 @@ export async function startFork(
     workers: workers ?? { taskQueue, configuration },
     store: await ports.storeId?.(),
     now: Date.now(),
-    memo: begun,
+    memo: link,
     more: { [FORK_KEY]: forkedFrom, ...(waits && { [FORK_FILES_KEY]: waits }) },
   });
   return { session, forkedFrom, cwd: options.cwd, files: files !== null, messageId: queue[0]?.id ?? null };

@@ -43,8 +43,8 @@ export async function findForkPoint(
   const chain = head === null ? [] : await readChain(store, session, head);
   const entries = [...chain.flatMap(({ segment }) => segment.entries), ...now.again];
   // The end is a point, too.
-  const asked = at === String(entries.length) ? entries.length : findAsked(entries, at);
-  const position = beforeItsRun(entries, asked);
+  const target = at === String(entries.length) ? entries.length : findAsked(entries, at);
+  const position = beforeItsRun(entries, target);
   const cut = chain.findIndex(({ segment }) => segment.first + segment.entries.length > position);
   const shared = cut < 0 ? chain : chain.slice(0, cut);
   const owner = shared.at(-1)?.segment.session ?? session;
@@ -133,7 +133,7 @@ export function endOfLastRun(
   if (last?.kind !== 'run_started') return null;
   const since = entries.slice(at);
   const replies = since.filter((entry): entry is ReplyEntry => entry.kind === 'reply');
-  const ended: RunEnded = {
+  const runEnded: RunEnded = {
     run: last.run,
     terminal: { reason: 'aborted_tools', by: 'interrupt' },
     turns: replies.length,
@@ -144,5 +144,5 @@ export function endOfLastRun(
     durationMs: 0,
     at: now,
   };
-  return { ended, isCut: true };
+  return { ended: runEnded, isCut: true };
 }

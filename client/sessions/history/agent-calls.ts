@@ -21,16 +21,16 @@ type Found = { readonly open: OpenCalls; readonly calls: AgentCallRecord[]; read
 const agentCalls: ItemFold<Found> = {
   begin: () => ({ open: new Map(), calls: [], at: new Map() }),
   add({ open, calls, at }, item) {
-    const { asked, ended } = takeCalls(open, item);
-    if (asked.length > 0) at.clear();
-    for (const call of asked) {
+    const { asked: requested, ended: completed } = takeCalls(open, item);
+    if (requested.length > 0) at.clear();
+    for (const call of requested) {
       if (call.name !== AGENT_TOOL) continue;
       const { description } = call.input;
       const title = typeof description === 'string' ? description.trim() : '';
       at.set(call, calls.length);
       calls.push({ anchor: call.anchor, index: call.index, title, at: call.reply.entry.at, outcome: null });
     }
-    for (const { call, outcome } of ended) {
+    for (const { call, outcome } of completed) {
       const place = at.get(call) ?? -1;
       const record = calls[place];
       if (record) calls[place] = { ...record, outcome };

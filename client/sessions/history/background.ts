@@ -35,16 +35,18 @@ export type BackgroundStart = Pick<BackgroundCommand, 'id' | 'command' | 'run'> 
 
 /**
  * Describes the commands as they are now. `closed`: the session is over, and with it any command it
- * had left running. `seen`: earlier descriptions; a command that had ended there is not read again.
+ * had left running. `previous`: earlier descriptions; a command that had ended there is not read again.
  */
 export function backgroundCommands(
   started: readonly BackgroundStart[],
   files: BackgroundReader,
   closed: boolean,
-  seen: readonly BackgroundCommand[] = [],
+  previous: readonly BackgroundCommand[] = [],
 ): Promise<readonly BackgroundCommand[]> {
-  const ended = new Map(seen.filter(({ endedAt }) => endedAt !== null).map((one) => [one.id, one]));
-  return Promise.all(started.map(async (one) => ended.get(one.id) ?? (await describeCommandState(one, files, closed))));
+  const finished = new Map(previous.filter(({ endedAt }) => endedAt !== null).map((one) => [one.id, one]));
+  return Promise.all(
+    started.map(async (one) => finished.get(one.id) ?? (await describeCommandState(one, files, closed))),
+  );
 }
 
 type Started = BackgroundStart & { told: string | null };
@@ -62,8 +64,8 @@ const background: ItemFold<Found> = {
       if (started.length > MOST) started.shift();
     }
     for (const one of started) {
-      const told = findReportedState(item, one);
-      if (told !== undefined) one.told = told;
+      const state = findReportedState(item, one);
+      if (state !== undefined) one.told = state;
     }
   },
 };
@@ -87,21 +89,21 @@ function findReportedState({ entry }: Item, { id, command }: BackgroundStart): s
   if (entry.kind === 'notice' && entry.notice.kind === 'attachment' && entry.notice.source === sourceName(id))
     return stands(entry.notice.text);
   if (entry.kind !== 'outcomes') return undefined;
-  const told = entry.outcomes.findLast(
+  const outcome = entry.outcomes.findLast(
     ({ log, content }) => log.name.startsWith('bash_') && content.startsWith(begins),
   );
-  return told && stands(told.content);
+  return outcome && stands(outcome.content);
 }
 
 async function describeCommandState(
-  { told, ...started }: BackgroundStart,
+  { told: reported, ...started }: BackgroundStart,
   files: BackgroundReader,
   closed: boolean,
 ): Promise<BackgroundCommand> {
   const record = await files.read(started.id);
   if (record === null) {
-    const ended = told !== null && !told.startsWith('is running') ? told : null;
-    const state = ended ?? (closed ? 'ended with its session, if not before' : 'is not known on this machine');
+    const finalState = reported !== null && !reported.startsWith('is running') ? reported : null;
+    const state = finalState ?? (closed ? 'ended with its session, if not before' : 'is not known on this machine');
     return { ...started, startedAt: null, endedAt: null, running: false, state, last: '' };
   }
   const { startedAt, endedAt = null, end } = record;

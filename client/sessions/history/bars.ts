@@ -99,11 +99,11 @@ function addQueue(add: Add, from: number, to: number, what: string): void {
 }
 
 function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void {
-  const { askedAt, beganAt, attempt, failure, lost, name, aliveUntil = askedAt } = step;
+  const { askedAt, beganAt, attempt, failure, lost: isLost, name, aliveUntil = askedAt } = step;
   const began = beganAt ?? now;
   const [kind, what] = kinds[name] ?? ['other', name];
   if (attempt > 1) {
-    if (lost || failure === null) {
+    if (isLost || failure === null) {
       add('lost', askedAt, aliveUntil, `${what}, lost with its worker`);
       add('gap', aliveUntil, began, deathText(attempt - 1, failure));
     } else add('retry', askedAt, began, `${formatCount(attempt - 1, 'attempt')} failed: ${failure}`);

@@ -56,10 +56,10 @@ const found: ItemFold<Found> = {
   }),
   add(state, item) {
     addNames(state, item);
-    const { asked, ended } = takeCalls(state.open, item);
-    if (asked.length > 0) state.asked.clear();
-    for (const call of asked) addEdits(state, call);
-    for (const { call, outcome } of ended) endEdits(state, call, outcome);
+    const { asked: requested, ended: completed } = takeCalls(state.open, item);
+    if (requested.length > 0) state.asked.clear();
+    for (const call of requested) addEdits(state, call);
+    for (const { call, outcome } of completed) endEdits(state, call, outcome);
   },
 };
 
@@ -111,7 +111,7 @@ export function listTouchedFiles(items: readonly Item[]): readonly TouchedFile[]
 }
 
 const standingFiles = ({ edited }: Found): readonly (readonly [path: string, file: EditedFile])[] =>
-  [...edited].filter(([, { standing }]) => standing > 0);
+  [...edited].filter(([, { standing: remaining }]) => remaining > 0);
 
 /** Returns the number of files that calls or captures name. */
 export function countTouchedFiles(items: readonly Item[]): number {

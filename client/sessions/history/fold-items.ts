@@ -54,12 +54,12 @@ export function takeCalls(open: OpenCalls, item: Item): CallNews {
   }
   const { entry } = item;
   if (entry.kind !== 'outcomes') return NO_NEWS;
-  const ended = entry.outcomes.flatMap((outcome) => {
+  const completed = entry.outcomes.flatMap((outcome) => {
     const call = open.get(outcome.index);
     open.delete(outcome.index);
     return call ? [{ call, outcome }] : [];
   });
-  return { asked: [], ended };
+  return { asked: [], ended: completed };
 }
 
 export function callsOf(reply: ReplyItem): readonly AskedCall[] {

@@ -30,7 +30,7 @@ export type Items = {
 
 export function transcriptItems(first = 0): Items {
   const all: Item[] = [];
-  const kept: Entry[] = [];
+  const allEntries: Entry[] = [];
   const replies = new Map<string, number>();
   let run = 1;
   let last = -1;
@@ -55,14 +55,14 @@ export function transcriptItems(first = 0): Items {
   };
   return {
     all,
-    entries: kept,
+    entries: allEntries,
     add: (entries) => {
       const before = all.length;
       const touched = new Set<number>();
       for (const entry of entries) {
         if (entry.kind === 'outcomes' && adopt(entry.outcomes)) touched.add(last);
         all.push(itemOf(entry));
-        kept.push(entry);
+        allEntries.push(entry);
       }
       const changed = [...touched].filter((index) => index < before).flatMap((index) => all[index] ?? []);
       return { added: all.slice(before), changed };

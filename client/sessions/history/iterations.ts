@@ -40,8 +40,8 @@ export function iterationsOf(items: readonly Item[]): readonly Iteration[] {
     const { entry } = item;
     if (entry.kind === 'run_started') after = entry.at;
     if (entry.kind === 'boundary') {
-      const begun = found.at(-1);
-      if (begun?.reply === null) begun.compacted = true;
+      const current = found.at(-1);
+      if (current?.reply === null) current.compacted = true;
       else compacted = true;
     }
     if (entry.kind === 'transition') {
@@ -98,9 +98,9 @@ function callsEnd({ run, iteration, askedAt }: Step): Step {
  * Adds iterations between the shown ones that stored nothing because they failed or still go on,
  * and with `newest` those after them too.
  */
-export function withUnstored(shown: readonly Iteration[], steps: StepsByName, newest: boolean): readonly Iteration[] {
-  const [first, last] = [shown[0], shown.at(-1)];
-  const known = new Set(shown.map(iterationName));
+export function withUnstored(visible: readonly Iteration[], steps: StepsByName, newest: boolean): readonly Iteration[] {
+  const [first, last] = [visible[0], visible.at(-1)];
+  const known = new Set(visible.map(iterationName));
   const more = [...steps].flatMap(([name, [step]]) => {
     if (known.has(name) || step?.iteration == null) return [];
     const { run, iteration, askedAt: after } = step;
@@ -108,7 +108,7 @@ export function withUnstored(shown: readonly Iteration[], steps: StepsByName, ne
     const isAmong = (!first || isBefore(first, one)) && (newest || (last !== undefined && isBefore(one, last)));
     return isAmong ? [one] : [];
   });
-  return [...shown, ...more].sort((one, other) => (isBefore(one, other) ? -1 : 1));
+  return [...visible, ...more].sort((one, other) => (isBefore(one, other) ? -1 : 1));
 }
 
 const isBefore = (one: Numbers, other: Numbers): boolean =>

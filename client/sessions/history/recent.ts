@@ -100,10 +100,10 @@ async function absorbEvent(draft: Draft, event: HistoryEvent, read: Read): Promi
     if (aMessage.safeParse(value).success) draft.messages.push(value as UserMessage);
   }
   if (!update) return;
-  const given = await read(update.input?.args?.payloads);
-  const known = updateOf(update.input?.name ?? '', given);
+  const input = await read(update.input?.args?.payloads);
+  const known = updateOf(update.input?.name ?? '', input);
   if (known === null) return;
-  draft.asked.push({ ...known, at, by: named.safeParse(given).data?.by ?? update.meta?.identity ?? '' });
+  draft.asked.push({ ...known, at, by: named.safeParse(input).data?.by ?? update.meta?.identity ?? '' });
   if (known.kind === 'topUp') draft.raised = { ...draft.raised, ...known.limits };
   if (known.kind === 'setOptions') draft.next = { ...draft.next, ...known.changes };
 }
@@ -111,20 +111,20 @@ async function absorbEvent(draft: Draft, event: HistoryEvent, read: Read): Promi
 type Bare<One> = One extends unknown ? Omit<One, 'at' | 'by'> : never;
 
 /** Returns null for an update that our clients do not send. */
-function updateOf(name: string, given: unknown): Bare<PersonRequest> | null {
+function updateOf(name: string, input: unknown): Bare<PersonRequest> | null {
   if (name === UPDATES.approve) {
-    const read = approval.safeParse(given).data;
+    const read = approval.safeParse(input).data;
     return read ? { kind: 'approve', call: read.call, edited: read.edited !== undefined } : null;
   }
   if (name === UPDATES.deny) {
-    const read = denial.safeParse(given).data;
+    const read = denial.safeParse(input).data;
     return read ? { kind: 'deny', ...read } : null;
   }
   if (name === UPDATES.answer) {
-    const read = answer.safeParse(given).data;
+    const read = answer.safeParse(input).data;
     return read ? { kind: 'answer', ...read } : null;
   }
-  const { data: object } = anObject.safeParse(unwrapRequest(given));
+  const { data: object } = anObject.safeParse(unwrapRequest(input));
   if (!object) return null;
   if (name === UPDATES.topUp)
     return { kind: 'topUp', limits: limits.parse(object), ...(object['exact'] === true && { exact: true }) };
@@ -150,11 +150,11 @@ const named = z.object({ by: z.string().min(1) });
 const limit = z.number().optional().catch(undefined);
 const limits = z
   .object({ maxTurns: limit, maxBudgetUsd: limit, maxTokens: limit, timeoutMs: limit })
-  .transform((given) => withChanges<NewLimits>({}, given as OptionChanges));
+  .transform((value) => withChanges<NewLimits>({}, value as OptionChanges));
 const ruleList = z.array(z.string()).optional().catch(undefined);
 const ruleChanges = z
   .object({ allow: ruleList, drop: ruleList, lasts: z.literal('session').optional().catch(undefined) })
-  .transform((given): RuleChanges => present(given));
+  .transform((value): RuleChanges => present(value));
 /** A handover in the middle of a run carries its limits. */
 const carried = z.object({
   carry: z.object({ run: z.object({ snapshot: z.object({ rules: limits }) }).nullish() }).optional(),

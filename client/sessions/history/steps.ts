@@ -62,17 +62,17 @@ type Description = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']
 type Execution = { readonly runId: string; readonly from: number; readonly to: number | null };
 
 export function stepReader(client: Client): StepReader {
-  const kept = new RecentMap<string, Promise<readonly KeyedStep[]>>(MOST_KEPT);
+  const cache = new RecentMap<string, Promise<readonly KeyedStep[]>>(MOST_KEPT);
   // A history does not keep heartbeats, so that what was seen of them is remembered.
   const signs = new RecentMap<string, number>(MOST_SIGNS);
   const few = createLimit(TOGETHER);
   const stepsIn = (session: SessionId, { runId, to }: Execution): Promise<readonly KeyedStep[]> => {
-    const known = kept.get(runId);
+    const known = cache.get(runId);
     if (known) return known;
-    const asked = few(() => readExecution(client, session, runId));
-    if (to !== null) kept.set(runId, asked);
-    asked.catch(() => kept.delete(runId));
-    return asked;
+    const reading = few(() => readExecution(client, session, runId));
+    if (to !== null) cache.set(runId, reading);
+    reading.catch(() => cache.delete(runId));
+    return reading;
   };
   return async (session, from, to) => {
     const described = await client.workflow.getHandle(session).describe();
@@ -221,14 +221,14 @@ async function stepsOf(
       run = carried.safeParse(await decodePayload(client, session, null, input?.payloads)).data?.carry?.runs ?? 0;
     } else if (scheduled) {
       const id = scheduled.activityId ?? '';
-      const given = stepInput.safeParse(await decodePayload(client, session, id, scheduled.input?.payloads)).data ?? {};
+      const input = stepInput.safeParse(await decodePayload(client, session, id, scheduled.input?.payloads)).data ?? {};
       const name = (scheduled.activityType?.name ?? '').replace(/^perdure\./, '');
-      if (name === 'openRun') run = given.run ?? run;
+      if (name === 'openRun') run = input.run ?? run;
       steps.set(
         String(event.eventId),
         newStep(
           { id, name, run, askedAt: timeOf(event.eventTime), heartbeatMs: timeOf(scheduled.heartbeatTimeout) },
-          given,
+          input,
         ),
       );
     } else if (started) {
@@ -245,8 +245,8 @@ async function stepsOf(
         ...(isLost(started.lastFailure) && { lost: true }),
       });
     } else {
-      const ended = endOf(event);
-      if (ended) change(ended.scheduledEventId, { endedAt: timeOf(event.eventTime) });
+      const end = endOf(event);
+      if (end) change(end.scheduledEventId, { endedAt: timeOf(event.eventTime) });
     }
   }
   return [...steps.values()];
@@ -266,7 +266,7 @@ function newStep(
     failure: null,
     decided: decision !== undefined,
     delegated: delegated !== undefined,
-    endsCalls: append.flatMap(({ items = [] }) => items.flatMap(({ ended }) => ended?.step ?? [])),
+    endsCalls: append.flatMap(({ items = [] }) => items.flatMap(({ ended: end }) => end?.step ?? [])),
   };
 }
 

@@ -163,15 +163,15 @@ export class Accountant {
   async #beginStep(event: HistoryEvent): Promise<void> {
     const { activityId, activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
     const id = activityId ?? '';
-    const asked = askedSchema.safeParse(await this.#decode(id, input?.payloads)).data ?? {};
+    const request = askedSchema.safeParse(await this.#decode(id, input?.payloads)).data ?? {};
     const name = (activityType?.name ?? '').replace(/^perdure\./, '');
-    const step = { name, config: asked.config ?? null, model: asked.model ?? 0, index: asked.index ?? null };
+    const step = { name, config: request.config ?? null, model: request.model ?? 0, index: request.index ?? null };
     this.#scheduled.set(String(event.eventId), { id, step });
     this.#open.set(id, step);
     if (name === 'openRun') this.#run += 1;
-    if (asked.config) this.#account.config = asked.config;
+    if (request.config) this.#account.config = request.config;
     if (name === 'callModel') this.#account.model = step.model;
-    this.#countTurns(asked.append);
+    this.#countTurns(request.append);
   }
 
   async #endStep(event: HistoryEvent, scheduledId: unknown): Promise<void> {

@@ -122,22 +122,22 @@ async function readRow(ports: RunningPorts, words: WordReader, session: SessionI
   if (known.length !== historyLength) await readEvents(temporal, session, known);
   known.length = historyLength;
   const { account } = known.accountant;
-  const said = (await peek?.(session)) ?? NOTHING_SAID;
+  const livePeek = (await peek?.(session)) ?? NOTHING_SAID;
   const [steps, model, unsettled] = await Promise.all([
     Promise.all(
       stepsUnderWay(described).map((pending) => describeStep({ temporal, words, session }, pending, account)),
     ),
     words.model(account.config, account.model),
-    sumUnsettled(temporal, session, described, said),
+    sumUnsettled(temporal, session, described, livePeek),
   ]);
   entry.row = runningRow(account, {
     session,
     at: Date.now(),
-    doing: [...withCalls(steps, said.calls), ...waitForAgents(described, account)],
+    doing: [...withCalls(steps, livePeek.calls), ...waitForAgents(described, account)],
     unsettled,
     model: model?.name ?? null,
     window: model?.window ?? null,
-    liveSign: said.at,
+    liveSign: livePeek.at,
   });
 }
 
@@ -190,9 +190,9 @@ async function sumUnsettled(
 ): Promise<Spend> {
   let sum = noSpend;
   for (const { activityId, heartbeatDetails } of raw.pendingActivities ?? []) {
-    const told = billed.get(Number(activityId?.split('.')[1]));
-    if (told) sum = addSpend(sum, told);
-    if (told || !heartbeatDetails?.payloads?.length) continue;
+    const spend = billed.get(Number(activityId?.split('.')[1]));
+    if (spend) sum = addSpend(sum, spend);
+    if (spend || !heartbeatDetails?.payloads?.length) continue;
     const details = await decodeFirst(client, session, activityId ?? '', heartbeatDetails.payloads);
     sum = addSpend(sum, settling.safeParse(details).data?.spend ?? noSpend);
   }
@@ -261,8 +261,8 @@ function waitForAgents(
 const nameOf = ({ activityType }: Pending): string => (activityType?.name ?? '').replace(/^perdure\./, '');
 
 /** The server tells when an attempt was scheduled; the step itself was asked for with the first. */
-const beganAt = ({ attempt, scheduledTime }: Pending, asked: number): number =>
-  (attempt ?? 1) > 1 || !scheduledTime ? asked : timeOf(scheduledTime);
+const beganAt = ({ attempt, scheduledTime }: Pending, requestedAt: number): number =>
+  (attempt ?? 1) > 1 || !scheduledTime ? requestedAt : timeOf(scheduledTime);
 
 type WordReader = ReturnType<typeof createWordReader>;
 

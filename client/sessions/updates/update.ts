@@ -45,17 +45,17 @@ type Update = {
  * Resolves when the session has applied the update. Throws ClientProblem: `no_session`, `closed`,
  * `no_worker`, `unanswered`, or `refused` with the session's sentence.
  */
-export function update(asked: Update): Promise<void> {
-  return sendUpdate(asked, (handle, options) => handle.executeUpdate<void, [unknown]>(asked.name, options));
+export function update(request: Update): Promise<void> {
+  return sendUpdate(request, (handle, options) => handle.executeUpdate<void, [unknown]>(request.name, options));
 }
 
 /**
  * Sends an update whose answer comes when the work is done, within `answerMs`. Throws as `update`
  * does.
  */
-export async function updateAndWait<Answer>(asked: Update, answerMs: number): Promise<Answer> {
-  const { temporal, session, name } = asked;
-  const accepted = await sendUpdate(asked, (handle, options) =>
+export async function updateAndWait<Answer>(request: Update, answerMs: number): Promise<Answer> {
+  const { temporal, session, name } = request;
+  const accepted = await sendUpdate(request, (handle, options) =>
     handle.startUpdate<Answer, [unknown]>(name, { ...options, waitForStage: 'ACCEPTED' }),
   );
   const answer = async (): Promise<Answer> => {
@@ -75,12 +75,12 @@ const ONE_WAIT_MS = 30_000;
 
 type Options = { readonly args: [unknown]; readonly updateId: string };
 
-function sendUpdate<T>(asked: Update, send: (handle: WorkflowHandle, options: Options) => Promise<T>): Promise<T> {
-  const { temporal, session, name, arg, signed } = asked;
+function sendUpdate<T>(request: Update, send: (handle: WorkflowHandle, options: Options) => Promise<T>): Promise<T> {
+  const { temporal, session, name, arg, signed } = request;
   const id = randomUUID();
   const once = { update: name, id, at: Date.now(), asked: arg, ...signed };
   const options: Options = { args: [signed === undefined ? arg : once], updateId: id };
-  const asking: Asking = { ...asked, tries: 0, polled: null };
+  const asking: Asking = { ...request, tries: 0, polled: null };
   const call = async (): Promise<T> => {
     asking.tries += 1;
     try {
@@ -90,7 +90,7 @@ function sendUpdate<T>(asked: Update, send: (handle: WorkflowHandle, options: Op
       throw await problemOf(asking, error);
     }
   };
-  return callUntilAnswered(temporal, `reach session ${session}`, call, asked.patience ?? updatePatience);
+  return callUntilAnswered(temporal, `reach session ${session}`, call, request.patience ?? updatePatience);
 }
 
 /** `polled` is the last poll seen when the first try was not answered. */
@@ -130,10 +130,10 @@ function wordsFor({ name }: Update): { readonly doubt: string; readonly nothing:
 
 function refusalProblem(session: SessionId, error: WorkflowUpdateFailedError, doubt = ''): ClientProblem {
   const why = error.cause?.message ?? error.message;
-  const said = why.startsWith('No registered handler for update')
+  const sentence = why.startsWith('No registered handler for update')
     ? 'its worker is of an older release, which does not know how to do this: update the worker'
     : why;
-  return new ClientProblem('refused', `session ${session}: ${said}${doubt}`);
+  return new ClientProblem('refused', `session ${session}: ${sentence}${doubt}`);
 }
 
 /**
