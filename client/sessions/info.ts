@@ -194,8 +194,8 @@ function sanitizeMemo(value: SessionMemo, known: z.infer<typeof memoSchema>): Se
   };
 }
 
-function factsOf({ facts }: z.infer<typeof memoSchema>): Pick<SessionMemo, 'facts'> {
-  return facts === undefined ? {} : { facts: facts as SessionFacts };
+function factsOf({ facts: stored }: z.infer<typeof memoSchema>): Pick<SessionMemo, 'facts'> {
+  return stored === undefined ? {} : { facts: stored as SessionFacts };
 }
 
 /**

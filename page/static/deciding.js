@@ -97,10 +97,10 @@ const MODIFIERS = new Set(['Shift', 'Control', 'Alt', 'AltGraph', 'Meta', 'CapsL
 /** Takes the second key; any other takes the question back and goes on to what it does. */
 export function takesSecondKey(event) {
   if (!armed || event.repeat || MODIFIERS.has(event.key)) return false;
-  const { decision, act, since } = armed;
-  const isSecond = latinKey(event) === SECOND && decision.isConnected && event.timeStamp <= since + ARMED_MS;
+  const { decision, act, since: armedAt } = armed;
+  const isSecond = latinKey(event) === SECOND && decision.isConnected && event.timeStamp <= armedAt + ARMED_MS;
   // Many words have an "ay": whoever writes one has not read the question between two letters.
-  const isTooSoon = isSecond && event.timeStamp - since < READ_MS;
+  const isTooSoon = isSecond && event.timeStamp - armedAt < READ_MS;
   if (isTooSoon) armed.since = event.timeStamp;
   else disarm();
   if (!isSecond) return false;
