@@ -12,7 +12,7 @@ const STOPS =
 const writes = (element) => element?.matches?.('input, textarea, select, [contenteditable]') ?? false;
 
 /** Iterations of a transcript and of a timeline. */
-const TURNS = '.transcript article > .head a, .timeline .iteration .name';
+const TURNS = '.transcript article > .head a, .waterfall .iteration .name';
 
 function step(by, which = STOPS) {
   const stops = [...document.querySelectorAll(which)].filter((one) => one.getClientRects().length > 0);
