@@ -191,6 +191,12 @@ const createGroup = (found: ProbeMeans): Sandbox => ({
 function createUnshare(variant: readonly string[], found: ProbeMeans): Sandbox {
   const { programs } = found;
   const prefix = [programs.at('setpriv'), '--pdeathsig', 'KILL', programs.at('unshare'), ...variant, ...NAMESPACE];
+  const wrap = (argv: readonly string[]): readonly string[] => [
+    ...prefix,
+    programs.at('sh'),
+    ...FIRST_PROCESS,
+    ...argv,
+  ];
   return {
     kind: 'unshare',
     ...found,
@@ -198,8 +204,8 @@ function createUnshare(variant: readonly string[], found: ProbeMeans): Sandbox {
     describe:
       "Shell commands run unconfined, in their own process namespace: files are not confined, so that one can read Perdure's keys and approve calls, but no process outlives its call. " +
       'Install bubblewrap for a sandbox.',
-    wrap: (argv) => [...prefix, programs.at('sh'), ...FIRST_PROCESS, ...argv],
-    hold: (argv) => [...prefix, programs.at('sh'), ...FIRST_PROCESS, ...argv],
+    wrap,
+    hold: wrap,
   };
 }
 

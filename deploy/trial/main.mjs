@@ -1,7 +1,7 @@
 // Starts what deploy/compose.yaml describes without a container engine, in namespaces that vanish with
 // this process, and tries it. It needs Linux, root, and the programs that programs.mjs names.
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -64,7 +64,12 @@ function findPrograms() {
 /** On the path, or where the tests and the product keep what they have built. */
 function findTool(name) {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'perdure');
-  const kept = [join(cache, 'bin', name), join(cache, 'test-bin', 'v1.8.0', name)].find((path) => existsSync(path));
+  const built = join(cache, 'test-bin');
+  const folders = [
+    join(cache, 'bin'),
+    ...(existsSync(built) ? readdirSync(built) : []).map((each) => join(built, each)),
+  ];
+  const kept = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
   if (kept !== undefined) return kept;
   return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
 }

@@ -189,7 +189,7 @@ test('what is shown to people and programs takes types from behind the client th
   const past = files.flatMap((file) => {
     const face = FACES.find((part) => file.startsWith(part));
     if (face === undefined) return [];
-    const found = (text.get(file) ?? '').matchAll(/^import type \{[^}]*\} from '(\.[^']+)'/gm);
+    const found = (text.get(file) ?? '').matchAll(/^import (?:type \{[^}]*|\{[^}]*\btype [^}]*)\} from '(\.[^']+)'/gm);
     return [...found]
       .map(([, path = '']) => relative(root, resolve(root, dirname(file), path)))
       .filter((other) =>

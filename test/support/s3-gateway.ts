@@ -1,12 +1,12 @@
 // A real S3 gateway for all files of the `shared` tier: versitygw on a folder, built once with Go
 // into the cache of our programs.
-import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
+import { findGoProgram } from './go-program.ts';
 import { until } from './until.ts';
 
 declare module 'vitest' {
@@ -25,10 +25,8 @@ export const S3_KEYS = {
 };
 export const BUCKET = 'sessions';
 
-const VERSION = 'v1.8.0';
-
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const program = await findGateway();
+  const program = await findGoProgram('github.com/versity/versitygw/cmd/versitygw', 'v1.8.0', 'about a minute');
   const folder = mkdtempSync(join(tmpdir(), 'perdure-s3-'));
   mkdirSync(join(folder, BUCKET));
   const port = await freePort();
@@ -47,16 +45,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await ended;
     rmSync(folder, { recursive: true, force: true });
   };
-}
-
-async function findGateway(): Promise<string> {
-  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'perdure', 'test-bin', VERSION);
-  const program = join(cache, 'versitygw');
-  if (existsSync(program)) return program;
-  process.stderr.write('building versitygw, once: about a minute\n');
-  const env = { ...process.env, GOBIN: cache };
-  await promisify(execFile)('go', ['install', `github.com/versity/versitygw/cmd/versitygw@${VERSION}`], { env });
-  return program;
 }
 
 function freePort(): Promise<number> {
