@@ -1,0 +1,97 @@
+// The tarball on a machine that has nothing but Node: its program, npm and a shell are all that is on
+// PATH, and home is empty. What npm has downloaded before is taken from its cache.
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { reply } from '../../scripted-model/index.ts';
+import { cliPlace, modelFor } from '../support/cli.ts';
+import { HAS_NODES, NODE_VERSIONS } from '../support/packed-project.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { projectAt, root, runProgram } from './empty-project.ts';
+
+const tarball = inject('tarball');
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  exports: Record<string, unknown>;
+};
+/** Entries that a program outside a workflow imports, and the files that they publish. */
+const ENTRIES = Object.keys(exports).filter((entry) => !/^\.\/(?:workflow$|.*\.json$)/.test(entry));
+/** Those of types alone, and their alias, are ES modules without a door for require(). */
+const REQUIRED = ENTRIES.filter((entry) => !entry.startsWith('./agent-sdk/sdk-tools'));
+
+const nodeOf = (major: string): string => join(inject('npmProject'), `node_modules/node${major}/bin/node`);
+
+/** What npm says of its own places, which an empty home would lose. */
+async function npmPlaces() {
+  const { out } = await runProgram('npm', ['config', 'get', 'cache', 'userconfig', 'prefix'], { cwd: root });
+  const value = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(out)?.[1] ?? '';
+  return { cache: value('cache'), userconfig: value('userconfig') };
+}
+
+/** A PATH and a home with nothing else in them. */
+async function bareMachine(major: string) {
+  const folder = tempDir();
+  const [bin, home, cache] = ['bin', 'home', 'npm-cache'].map((name) => join(folder, name)) as [string, string, string];
+  for (const each of [bin, home, cache]) mkdirSync(each);
+  const places = await npmPlaces();
+  // What was downloaded is there; what was installed by npx is not.
+  if (existsSync(join(places.cache, '_cacache'))) symlinkSync(join(places.cache, '_cacache'), join(cache, '_cacache'));
+  symlinkSync(nodeOf(major), join(bin, 'node'));
+  symlinkSync('/bin/sh', join(bin, 'sh'));
+  const { out: npmRoot } = await runProgram('npm', ['root', '-g'], { cwd: root });
+  for (const name of ['npm', 'npx'])
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec node "${join(npmRoot.trim(), `npm/bin/${name}-cli.js`)}" "$@"\n`, {
+      mode: 0o755,
+    });
+  const settings = {
+    npm_config_cache: cache,
+    npm_config_userconfig: places.userconfig,
+    npm_config_prefer_offline: 'true',
+  };
+  return { bin, env: { PATH: bin, HOME: home, ...settings, NODE_COMPILE_CACHE: undefined } };
+}
+
+test.runIf(HAS_NODES).each(Object.entries(NODE_VERSIONS))(
+  'on Node %s alone, `npx perdure` from the tarball says its version, checks the machine and runs a task (Q1)',
+  async (major, version) => {
+    const { bin, env: bare } = await bareMachine(major);
+    const { env, cwd } = cliPlace(await modelFor([reply('On bare Node.')]));
+    const npx = async (...args: readonly string[]) =>
+      await runProgram(join(bin, 'npx'), ['--yes', '--package', tarball, 'perdure', ...args], {
+        cwd,
+        env: { ...env, ...bare },
+      });
+    const { version: own } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+    expect(await npx('--version')).toMatchObject({ status: 0, out: `${own}\n` });
+    const doctor = await npx('doctor');
+    expect(doctor.out).toMatch(new RegExp(`^ok +node +${version.replaceAll('.', '\\.')}$`, 'm'));
+    expect(doctor.out).toMatch(/^ok +ripgrep /m);
+    expect(doctor.out).toMatch(/^ok +build /m);
+    // The sandbox needs a program that Node does not bring.
+    expect(doctor.out.split('\n').filter((line) => /^missing (?! *sandbox )/.test(line))).toEqual([]);
+    const ran = await npx('run', 'Go.');
+    expect(ran).toMatchObject({ status: 0, out: expect.stringContaining('On bare Node.') as string });
+  },
+);
+
+test.runIf(HAS_NODES).each(Object.entries(NODE_VERSIONS))(
+  'Node %s imports and requires each entry (Q1)',
+  async (major) => {
+    const { folder: cwd, write } = projectAt(inject('npmProject'));
+    const program = write(
+      `each-${major}.cjs`,
+      `(async () => {
+        for (const entry of ${JSON.stringify(ENTRIES)}) console.log('import', entry, typeof (await import(entry.replace('.', 'perdure'))));
+        for (const entry of ${JSON.stringify(REQUIRED)}) console.log('require', entry, typeof require(entry.replace('.', 'perdure')));
+        for (const file of ['events.v1.schema.json', 'openapi.v1.json', 'package.json']) console.log(file, typeof require('perdure/' + file));
+        process.exit(0);
+      })();`,
+    );
+    const ran = await runProgram(nodeOf(major), [program], { cwd, env: { PATH: dirname(nodeOf(major)) } });
+    expect(ran).toMatchObject({ status: 0, err: '' });
+    expect(ran.out.trim().split('\n')).toEqual([
+      ...ENTRIES.map((entry) => `import ${entry} object`),
+      ...REQUIRED.map((entry) => `require ${entry} object`),
+      ...['events.v1.schema.json', 'openapi.v1.json', 'package.json'].map((file) => `${file} object`),
+    ]);
+  },
+);
