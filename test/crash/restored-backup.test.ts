@@ -63,7 +63,8 @@ async function claimedIn(dir: string, named: readonly string[]): Promise<readonl
   return named.filter((line) => hashes.has(hashOf(line)));
 }
 
-const listed = async ({ run }: Place) => jsonLines((await run('list', '--json')).out);
+const listed = async ({ run }: Place, ...filter: readonly string[]) =>
+  jsonLines((await run('list', '--json', ...filter)).out);
 
 /** Resolves when this many runs of the session have ended, with how the last one did. */
 const ended = (place: Place, session: string, runs = 1) =>
@@ -74,7 +75,10 @@ const ended = (place: Place, session: string, runs = 1) =>
   });
 
 const start = (place: Place, session: string, mode = 'bypass') =>
-  place.run('start', '--session', session, '--permission-mode', mode, session);
+  place.run(
+    ...['start', '--session', session, '--tag', `as=${session}`, '--cwd', place.cwd],
+    ...['--permission-mode', mode, `Work as ${session}.`],
+  );
 
 /** Wipes the data folder, and goes on with what was restored in another. */
 async function restoreElsewhere(place: Place, backup: string): Promise<string> {
@@ -90,11 +94,11 @@ test('sessions that work during a backup go on from it: no prompt is lost, no ef
   expect(others).toEqual([]);
   let isOver = false;
   const script = (request: ParsedRequest): Reply => {
-    const name = promptOf(request);
+    const name = /Work as ([\w-]+)\./.exec(promptOf(request))?.[1] ?? '';
     const results = request.messages.flatMap(({ content }) =>
       typeof content === 'string' ? [] : content.filter((block) => block.type === 'tool_result'),
     ).length;
-    if (name === 'rested' || isOver || (name === 'asks' && results > 0)) return reply('Done.');
+    if (name === 'rested' || isOver || name === '' || (name === 'asks' && results > 0)) return reply('Done.');
     return reply([toolUse('bash', { command: effectOf(name, results + 1) })], { delayMs: 200 });
   };
   const place = cliPlace(await modelFor(script));
@@ -122,7 +126,7 @@ test('sessions that work during a backup go on from it: no prompt is lost, no ef
   // The model is asked again for what it said after the backup, and its calls run again.
   await until(() => BUSY.every((name) => effectsOf(place).length > after.length && hasTwice(effectsOf(place), name)));
   isOver = true;
-  const { session = '', call = '' } = (await until(waiting)) as Record<string, string>;
+  const { session, call = '' } = (await until(waiting)) as Record<string, string>;
   expect(session).toBe('asks');
   expect(await place.run('approve', session, call)).toMatchObject({ status: 0 });
   for (const each of [...BUSY, 'asks', 'rested'])
@@ -136,6 +140,7 @@ test('sessions that work during a backup go on from it: no prompt is lost, no ef
   expect((await transcript('busy-0')).match(/"Remember the milk\."/g)).toHaveLength(1);
   expect(await transcript('busy-1')).not.toContain('This comes too late.');
   await findsNothingMissing(place, [...BUSY, 'asks', 'rested']);
+  expect((await listed(place, 'tag:as=busy-2')).map(({ session: id }) => id)).toEqual(['busy-2']);
   expect(await place.run('run', '--session', 'busy-1', 'Go on.')).toMatchObject({ status: 0 });
 });
 
