@@ -14,8 +14,3 @@ test('the tables of docs/capacity.md are those that follow from the measured cos
   const computed = page.replaceAll(made, (_, name: string) => `\n${tables[name]}\n\n`);
   await expect(computed).toMatchFileSnapshot('../../docs/capacity.md');
 });
-
-test('what stands in docs/capacity.md of a turn is what docs/measured.md measured of it', () => {
-  const measured = readFileSync(new URL('../../docs/measured.md', import.meta.url), 'utf8');
-  expect(measured).toContain('`npm run bench -- units`');
-});

@@ -1,8 +1,10 @@
-// The tarball on a machine that has nothing but Node: its program, npm and a shell are all that is on
-// PATH, and home is empty. What npm has downloaded before is taken from its cache.
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+// The tarball on machines that have nothing but Node: its program, npm and a shell are all that is on
+// PATH, and home is empty. What npm has downloaded before is taken from its cache; what npx installs
+// for the first of them, the others find.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { expect, inject, test } from 'vitest';
+import { afterAll, expect, inject, test } from 'vitest';
 import { reply } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { HAS_NODES, NODE_VERSIONS } from '../support/packed-project.ts';
@@ -27,14 +29,17 @@ async function npmPlaces() {
   return { cache: value('cache'), userconfig: value('userconfig') };
 }
 
+const cache = mkdtempSync(join(tmpdir(), 'perdure-npx-'));
+afterAll(() => rmSync(cache, { recursive: true, force: true, maxRetries: 3 }));
+
 /** A PATH and a home with nothing else in them. */
 async function bareMachine(major: string) {
   const folder = tempDir();
-  const [bin, home, cache] = ['bin', 'home', 'npm-cache'].map((name) => join(folder, name)) as [string, string, string];
-  for (const each of [bin, home, cache]) mkdirSync(each);
+  const [bin, home] = ['bin', 'home'].map((name) => join(folder, name)) as [string, string];
+  for (const each of [bin, home]) mkdirSync(each);
   const places = await npmPlaces();
-  // What was downloaded is there; what was installed by npx is not.
-  if (existsSync(join(places.cache, '_cacache'))) symlinkSync(join(places.cache, '_cacache'), join(cache, '_cacache'));
+  const [known, downloads] = [join(places.cache, '_cacache'), join(cache, '_cacache')];
+  if (existsSync(known) && !existsSync(downloads)) symlinkSync(known, downloads);
   symlinkSync(nodeOf(major), join(bin, 'node'));
   symlinkSync('/bin/sh', join(bin, 'sh'));
   const { out: npmRoot } = await runProgram('npm', ['root', '-g'], { cwd: root });

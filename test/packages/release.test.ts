@@ -38,10 +38,10 @@ test('the bill of materials has each package that an install brings, as it was t
     bomFormat: 'CycloneDX',
     metadata: { component: { name, version, purl: expect.stringContaining(`pkg:npm/perdure@${version}`) as string } },
   });
-  const versions = new Map(bill.components.map((component) => [component.name, component.version]));
+  const listed = bill.components.map((component) => `${component.name} ${component.version}`);
   const direct = Object.keys({ ...dependencies, ...peerDependencies });
-  expect(direct.map((each) => [each, versions.get(each)])).toEqual(
-    direct.map((each) => [each, lock[`node_modules/${each}`]?.version]),
+  expect(listed).toEqual(
+    expect.arrayContaining(direct.map((each) => `${each} ${lock[`node_modules/${each}`]?.version}`)),
   );
   const tested = new Map(
     Object.entries(lock).map(([path, entry]) => [`${path.replace(/.*node_modules\//, '')} ${entry.version}`, entry]),
@@ -54,7 +54,7 @@ test('the bill of materials has each package that an install brings, as it was t
     .update(readFileSync(inject('tarball')))
     .digest('hex');
   expect(bill.metadata.component.hashes).toEqual([{ alg: 'SHA-512', content: digest }]);
-  expect(['typescript', 'vitest', 'perdure'].filter((each) => versions.has(each))).toEqual([]);
+  expect(listed.filter((each) => /^(?:typescript|vitest|perdure) /.test(each))).toEqual([]);
   const refs = new Set([bill.metadata.component, ...bill.components].map((each) => each['bom-ref']));
   const edges = bill.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
   expect(edges.filter((ref) => !refs.has(ref))).toEqual([]);
