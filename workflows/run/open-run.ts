@@ -30,6 +30,7 @@ export async function openAndRun(session: Session): Promise<void> {
   session.delegations.agents.beginRun(!isOpenedByEnds);
   if (interrupted) session.stop('interrupt');
   session.enterPhase('running');
+  if (facts.now.leaving) await leaveBefore(session);
   const opened = await openWithPlace(session, keepPlaceUnlessGiven(facts.now.place, messages));
   session.refusedOptions = opened.kind === 'refused' ? opened.detail : null;
   const ids = listMessages(idsFromPeople(messages));
@@ -104,6 +105,15 @@ async function openWithPlace(session: Session, place: WorkspacePlace | null): Pr
     const problem = activityProblem(error);
     if (problem === null) throw error;
     return { kind: 'failed', detail: problem.detail };
+  }
+}
+
+/** Moves the session before its run opens. A stop ends the run once it is open. */
+async function leaveBefore({ runScope, hosting }: Session): Promise<void> {
+  try {
+    await runScope.run(() => hosting.moveIfRequested());
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
   }
 }
 
