@@ -246,7 +246,7 @@ function renderUnits(rows: readonly UnitRow[]): string {
 }
 
 function renderFleet(rows: readonly FleetRow[]): string {
-  const head = ['sessions', 'list', 'p50 ms', 'slowest', 'again', 'page CPU', 'server CPU', 'page MB'];
+  const head = ['sessions', 'list', 'p50 ms', 'slowest', 'again', 'CPU', 'server CPU', 'page MB', 'failed'];
   return renderTable(head, rows.map(fleetCells));
 }
 

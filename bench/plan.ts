@@ -17,26 +17,26 @@ type Costs = {
   readonly serverMs: number;
 };
 
-/** Measured by `npm run bench -- units`; the database's by `slope`, over 3,000 turns. */
+/** Measured by `npm run bench -- units`. */
 const TURN: Costs = {
-  historyEvents: 6.3,
-  historyBytes: 1_775,
+  historyEvents: 6.2,
+  historyBytes: 1_760,
   actions: 1,
-  databaseBytes: 2_900,
+  databaseBytes: 5_800,
   storeBytes: 4_050,
   storeObjects: 3,
-  workerMs: 27.7,
-  serverMs: 19.5,
+  workerMs: 27,
+  serverMs: 17,
 };
 const RUN: Costs = {
   historyEvents: 30,
   historyBytes: 8_000,
   actions: 7,
-  databaseBytes: 24_000,
+  databaseBytes: 8_500,
   storeBytes: 31_400,
   storeObjects: 4,
-  workerMs: 85,
-  serverMs: 99,
+  workerMs: 77,
+  serverMs: 88,
 };
 /** Bytes that a Redis keeps of a step whose reply comes in 100 pieces. */
 const LIVE_BYTES = 13_100;

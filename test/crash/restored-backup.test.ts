@@ -74,11 +74,10 @@ const ended = (place: Place, session: string, runs = 1) =>
     return row?.['phase'] === 'idle' && (last?.run ?? 0) >= runs ? last : null;
   });
 
-const start = (place: Place, session: string, mode = 'bypass') =>
-  place.run(
-    ...['start', '--session', session, '--tag', `as=${session}`, '--cwd', place.cwd],
-    ...['--permission-mode', mode, `Work as ${session}.`],
-  );
+function start(place: Place, session: string, mode = 'bypass') {
+  const options = ['--session', session, '--tag', `as=${session}`, '--cwd', place.cwd, '--permission-mode', mode];
+  return place.run('start', ...options, `Work as ${session}.`);
+}
 
 /** Wipes the data folder, and goes on with what was restored in another. */
 async function restoreElsewhere(place: Place, backup: string): Promise<string> {

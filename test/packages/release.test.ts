@@ -22,11 +22,11 @@ type Bill = {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 };
 
-const readJson = <Value>(path: string): Value => JSON.parse(readFileSync(join(root, path), 'utf8')) as Value;
-const { name, version, dependencies, peerDependencies, scripts } = readJson<Manifest>('package.json');
-const lock = readJson<{ packages: Record<string, { version: string; license?: string }> }>(
-  'package-lock.json',
-).packages;
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
+const { name, version, dependencies, peerDependencies, scripts } = readJson('package.json') as Manifest;
+const { packages: lock } = readJson('package-lock.json') as {
+  readonly packages: Record<string, { readonly version: string; readonly license?: string }>;
+};
 
 test('the bill of materials has each package that an install brings, as it was tested, with licence and hash (Q1)', async () => {
   const written = await runProgram(process.execPath, ['deploy/release/write-sbom.mjs', inject('tarball')], {
