@@ -125,7 +125,7 @@ test('sessions that work during a backup go on from it: no prompt is lost, no ef
   // The model is asked again for what it said after the backup, and its calls run again.
   await until(() => BUSY.every((name) => effectsOf(place).length > after.length && hasTwice(effectsOf(place), name)));
   isOver = true;
-  const { session, call = '' } = (await until(waiting)) as Record<string, string>;
+  const { session = '', call = '' } = (await until(waiting)) as Record<string, string>;
   expect(session).toBe('asks');
   expect(await place.run('approve', session, call)).toMatchObject({ status: 0 });
   for (const each of [...BUSY, 'asks', 'rested'])
