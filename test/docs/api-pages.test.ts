@@ -34,7 +34,7 @@ function index(): string {
     '# The API',
     'Each entry of the package and its exports. Whatever is not on these pages may change in any version.',
     ['| import from | exports |', '|---|---|', ...rows].join('\n'),
-    '[Events](../events.md) have a schema. [Commands](cli.md) of the command line have a page of their own.',
+    'Also made from the sources: the [commands](cli.md), the [options of a run](run-options.md), and [what servers say of a request that is too long](too-long.md). [Events](../events.md) have a schema.',
     MADE,
   );
 }
@@ -58,7 +58,7 @@ test('every type that an exported one names is exported by an entry, or written 
 });
 
 /** Made from other sources, by tests of their own. */
-const OTHERS = ['cli.md'];
+const OTHERS = ['cli.md', 'run-options.md', 'too-long.md'];
 
 test('docs/api/ has no page of an entry that is gone (Q2)', () => {
   expect(readdirSync(join(root, 'docs/api')).toSorted()).toEqual([...files.keys(), ...OTHERS].toSorted());

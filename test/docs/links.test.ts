@@ -11,6 +11,7 @@ const documents = [
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md') && name !== 'loop.md')
     .map((name) => `docs/${name}`),
+  'scripted-model/README.md',
 ];
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
