@@ -12,6 +12,7 @@ const documents = [
     .filter((name) => name.endsWith('.md') && name !== 'loop.md')
     .map((name) => `docs/${name}`),
   'scripted-model/README.md',
+  'workflows/README.md',
 ];
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
