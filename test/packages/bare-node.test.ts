@@ -1,8 +1,9 @@
 // The tarball on machines that have nothing but Node: its program, npm and a shell are all that is on
-// PATH, and home is empty. What npm has downloaded before is taken from its cache; what npx installs
-// for the first of them, the others find.
+// PATH, and home is empty. What npm has downloaded before, and the Temporal server that the first
+// command would download, come from this machine's caches; what npx installs for the first machine,
+// the others find.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, expect, inject, test } from 'vitest';
 import { reply } from '../../scripted-model/index.ts';
@@ -52,7 +53,8 @@ async function bareMachine(major: string) {
     npm_config_userconfig: places.userconfig,
     npm_config_prefer_offline: 'true',
   };
-  return { bin, env: { PATH: bin, HOME: home, ...settings, NODE_COMPILE_CACHE: undefined } };
+  const { XDG_CACHE_HOME = join(homedir(), '.cache') } = process.env;
+  return { bin, env: { PATH: bin, HOME: home, XDG_CACHE_HOME, ...settings, NODE_COMPILE_CACHE: undefined } };
 }
 
 test.runIf(HAS_NODES).each(Object.entries(NODE_VERSIONS))(
