@@ -48,9 +48,8 @@ import { listPage } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader } from '../client/sessions/history/background-reader.ts';
 import { findLastDecision } from '../client/sessions/find/last-decision.ts';
 import { readRecent } from '../client/sessions/history/recent.ts';
-import { readStartOptions } from '../client/sessions/history/start-options.ts';
+import { readStartOptions, stepReader } from '../client/sessions/history/steps.ts';
 import { runningReader } from '../client/sessions/running/read-running.ts';
-import { stepReader } from '../client/sessions/history/steps.ts';
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { findSessionHost } from '../worker/config/session-host.ts';
@@ -60,8 +59,7 @@ import { readStartedSince } from './usage/usage.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';
-import { type FrameHealth, lookAtHealth } from './frame/health.ts';
-import { countStrayed } from './frame/strayed-sessions.ts';
+import { type FrameHealth, lookAtHealth, countStrayed } from './frame/health.ts';
 import { type ReadPollers, readPollers } from './workers/pollers.ts';
 
 /** Methods that act on sessions for a person. */

@@ -25,8 +25,7 @@ import { oneLine } from '../../client/paint.ts';
 import { formatTokens } from '../../client/units.ts';
 import type { RunStatus } from '../render/run-status.ts';
 import { completeChat } from './chat-completion.ts';
-import { type FooterFacts, footerText } from './footer.ts';
-import { readGitBranch } from './git-branch.ts';
+import { type FooterFacts, footerText, readGitBranch } from './footer.ts';
 import { runShellLine, shellLineOf, type ShellRun, withShellRuns } from './shell-line.ts';
 import { listWorkspaceFiles } from './workspace-files.ts';
 

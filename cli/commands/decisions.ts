@@ -1,17 +1,26 @@
-// perdure approve and deny: each decides about one waiting call, or about all that wait in the
-// sessions of a filter (L55).
+// perdure approvals, approve, deny and answer: lists what waits for a person, from the memo and the
+// store alone, and decides about one waiting call, or about all that wait in the sessions of a
+// filter (L55, L81).
 import type { Command } from 'commander';
 import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
 import { operations } from '../../client/operations/operations.ts';
 import type { PerdureClient } from '../../client/index.ts';
-import { approvalWhat } from '../../client/render/approval-text.ts';
-import { oneLine } from '../../client/paint.ts';
+import { approvalWhat, approvalWhy } from '../../client/render/approval-text.ts';
+import { oneLine, type Paint } from '../../client/paint.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { parseCallInput } from '../approving/parse-input.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession, withDecidingWorker } from '../decide-session.ts';
-import { UsageError } from '../errors.ts';
+import { UsageError, STATUS } from '../errors.ts';
 import { actOnMatching, addFilterOptions, type FilterFlags, type Many, wantsMany } from '../many-sessions.ts';
+import { chooseAnswer } from '../approving/answer-question.ts';
+import { shortAge, formatMoment } from '../../client/units.ts';
+import { jsonLine } from '../../system/text.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { OpenedServer } from '../../client/face-types.ts';
+import { withServer, withSession } from '../with-server.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import { formatTable } from '../../client/render/tables.ts';
 
 /** The worker that runs the call checks the input, so it may refuse it later. */
 const ASKED_AGAIN =
@@ -89,4 +98,90 @@ function decideWaiting(cli: Cli, act: Act): Many['deeds'] {
         withDecidingWorker(cli, opened, taskQueue, () => act(opened.sessions, approval.session, approval.call)),
     }));
   };
+}
+
+export function answerCommand(program: Command, cli: Cli): void {
+  program
+    .command('answer')
+    .description('answer a question that waits; `perdure approvals` lists them')
+    .argument('<id>', 'the session')
+    .argument('<call>', 'the question, as `perdure approvals` names it')
+    .argument('<answer>', 'the answer; where options are offered, one of them or its number')
+    .action(async (id: string, call: string, answer: string) => {
+      cli.exit(
+        await decideSession(cli, {
+          id,
+          call,
+          done: 'answered',
+          act: async (sessions, session) => {
+            const waiting = (await sessions.approvals(session)).find((one) => one.call === call && one.question);
+            const text = waiting ? chooseAnswer(waiting.input, answer) : answer;
+            return sessions.answer(session, call, text);
+          },
+        }),
+      );
+    });
+}
+
+export function approvalsCommand(program: Command, cli: Cli): void {
+  program
+    .command('approvals')
+    .description('decide waiting calls and questions one by one; without a terminal, list them')
+    .argument('[id]', 'of this session only')
+    .option('--list', 'only list them, at a terminal too')
+    .option('--json', 'print one JSON object per call, with its whole input')
+    .action(async (id: string | undefined, flags: ListFlags) => {
+      cli.exit(await showApprovals(cli, id, flags));
+    });
+}
+
+type ListFlags = { readonly json?: boolean; readonly list?: boolean };
+
+async function showApprovals(
+  cli: Cli,
+  id: string | undefined,
+  { json = false, list: only = false }: ListFlags,
+): Promise<number> {
+  const list = async (opened: OpenedServer, session?: SessionId): Promise<number> => {
+    const { sessions } = opened;
+    const waiting = await sessions.approvals(session);
+    if (waiting.length > 0 && !json && !only && cli.isTerminal && cli.openInput !== null) {
+      const { decideInTurn } = await import('../approving/decide-in-turn.ts');
+      await decideInTurn(cli, opened, waiting);
+      return STATUS.ok;
+    }
+    if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);
+    else if (waiting.length > 0) cli.print(approvalsTable(cli.out, waiting));
+    const decide = `decide with: ${cli.self} approve ID CALL, or ${cli.self} deny ID CALL --reason "why"`;
+    if (waiting.length === 0) cli.say(`no calls are waiting for a decision${await lastDecisionText(cli, opened)}`);
+    if (waiting.some(({ question }) => !question)) cli.say(decide);
+    if (waiting.some(({ question }) => question)) cli.say(`answer with: ${cli.self} answer ID CALL "your answer"`);
+    return STATUS.ok;
+  };
+  return id === undefined ? withServer(cli, list) : withSession(cli, id, list);
+}
+
+/** Says at a terminal who decided last; a program gets nothing of it. */
+async function lastDecisionText(cli: Cli, opened: OpenedServer): Promise<string> {
+  if (!cli.isTerminal) return '';
+  const { findLastDecision } = await import('../../client/sessions/find/last-decision.ts');
+  const last = await findLastDecision(opened);
+  if (!last) return '';
+  const { decision, session, verb } = last;
+  return `; the last one: ${oneLine(decision.by, 100)} ${verb} ${oneLine(session.title, 60)}, ${shortAge(Date.now() - decision.at)} ago`;
+}
+
+const APPROVAL_HEADINGS = ['SESSION', 'CALL', 'TOOL', 'WAITING UNTIL', 'WHAT', 'REASON'] as const;
+
+/** Formats calls that wait for a decision. Ends with a line break. */
+export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval[]): string {
+  const rows = approvals.map((approval) => [
+    oneLine(approval.session, 200),
+    oneLine(approval.call, 40),
+    oneLine(approval.tool, 40),
+    formatMoment(approval.deadline),
+    approvalWhat(approval),
+    approvalWhy(approval),
+  ]);
+  return formatTable(paint, APPROVAL_HEADINGS, rows);
 }

@@ -117,7 +117,7 @@ async function* timelinePieces(
 ): AsyncIterable<string> {
   const { transcriptHeading } = await import('../render/transcript.ts');
   const { timelineLines } = await import('../render/timeline.ts');
-  const { readTimeline } = await import('../../client/sessions/history/timeline.ts');
+  const { readTimeline } = await import('../../client/sessions/history/bars.ts');
   const { bars, note } = await readTimeline(temporal.client, reading, Date.now());
   const lines = timelineLines(out, bars, { columns: size().columns ?? 100, note });
   yield `${[transcriptHeading(out, reading), ...lines].join('\n')}\n`;

@@ -11,11 +11,12 @@ import { type CallRows, trackCallRows } from './call-rows.ts';
 import { fullCommand } from '../../client/render/context-words.ts';
 import { errorOf, outcomeText, unlessSaid } from '../../client/render/ending-words.ts';
 import { eventLine, type LineEvent } from './event-line.ts';
-import { linePen, type Pen, type TerminalPen, terminalPen } from '../terminal/pens.ts';
 import { oneLine } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { LiveView, reduceLive, type Revocation } from '../../client/view/reduce-live.ts';
 import { callAgain } from '../../client/render/tool-lines.ts';
+import { type TextStream, textStream } from '../terminal/markdown-stream.ts';
+import { rowsText } from '../../client/render/width.ts';
 
 type Screen = {
   readonly write: (text: string) => void;
@@ -262,6 +263,65 @@ function trackCalls(paint: Paint): ShownCalls {
           under = null;
           return null;
       }
+    },
+  };
+}
+
+type Pen = {
+  text(words: string, style?: (words: string) => string): void;
+  /** Goes to a new line, unless it is at the start of one. */
+  fresh(): void;
+  line(words: string): void;
+};
+
+/** Writes text as it comes, and knows whether it is at the start of a line. */
+function linePen({ columns }: Pick<Paint, 'columns'>, write: (text: string) => void): Pen {
+  let atStart = true;
+  const pen: Pen = {
+    text: (words, style) => {
+      if (words === '') return;
+      write(style ? style(words) : words);
+      atStart = words.endsWith('\n');
+    },
+    fresh: () => {
+      if (!atStart) pen.text('\n');
+    },
+    line: (words) => {
+      pen.fresh();
+      pen.text(rowsText(columns(), words));
+    },
+  };
+  return pen;
+}
+
+type TerminalPen = {
+  readonly columns: () => number;
+  /** Writes permanent text, and below it the streaming rows that are not complete. */
+  readonly put: (text: string, pending: readonly string[]) => void;
+};
+
+/**
+ * Treats streaming text as Markdown, or as plain text if it has a style. Only complete rows are
+ * written.
+ */
+function terminalPen(paint: Paint, { columns, put }: TerminalPen): Pen {
+  let stream: { readonly text: TextStream; readonly style: ((words: string) => string) | undefined } | null = null;
+  const textOf = (rows: readonly string[]): string => rows.map((row) => `${row}\n`).join('');
+  const fresh = (): void => {
+    if (stream) put(textOf(stream.text.end()), []);
+    stream = null;
+  };
+  return {
+    text: (words, style) => {
+      if (stream && (stream.style === undefined) !== (style === undefined)) fresh();
+      stream ??= { text: textStream({ paint, columns, ...(style && { style }) }), style };
+      const rows = stream.text.add(words);
+      put(textOf(rows), stream.text.pending());
+    },
+    fresh,
+    line: (words) => {
+      fresh();
+      put(rowsText(columns(), words), []);
     },
   };
 }

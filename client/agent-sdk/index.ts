@@ -22,7 +22,7 @@ export {
   USAGE_LIMIT_ERROR_PREFIXES,
   USAGE_TRANSITION_PREFIXES,
   USAGE_WARNING_PREFIXES,
-} from './settings.ts';
+} from './query-settings.ts';
 export { createSdkMcpServer, tool } from './tools.ts';
 export { AbortError, EXIT_REASONS, HOOK_EVENTS, SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 export type * from './shapes/agents.ts';

@@ -21,7 +21,15 @@ import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { withAgentServers } from './agent-types.ts';
 import { createApprovalHandler, createQuestionHandler } from './can-use-tool.ts';
 import { forkUpTo, resumeAt, rewindFilesTo } from './sessions/fork.ts';
-import { type ContinuedSession, findContinued, rememberSession } from './program/continue.ts';
+import {
+  type ContinuedSession,
+  findContinued,
+  rememberSession,
+  type ProgramQuery,
+  type QueryRequest,
+  identityOf,
+  programQuery,
+} from './program/program.ts';
 import { openConversation } from './conversation.ts';
 import { type PromptPart, promptParts } from './commands.ts';
 import { readContextUsage } from './context-usage.ts';
@@ -35,9 +43,15 @@ import { translateOptions } from './options.ts';
 import { withSettings } from './query-settings.ts';
 import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
-import { type ProgramQuery, type QueryRequest, identityOf, programQuery } from './program/program.ts';
-import { countEarlierRuns, hasOpenRun, STOPPING_MS, stopRuns } from './open-run.ts';
-import { type Running, sendMessages, type Steering } from './send-messages.ts';
+import {
+  countEarlierRuns,
+  hasOpenRun,
+  STOPPING_MS,
+  stopRuns,
+  type Running,
+  sendMessages,
+  type Steering,
+} from './send-messages.ts';
 import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { QueryPrompt } from './shapes/query.ts';

@@ -3,7 +3,7 @@
 // the transcript. A follower holds nothing on the server.
 import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { createConverger } from './converge.ts';
+import { createConverger } from './ledger.ts';
 import { cursorAfter, type Followed, type SeenIteration } from './cursor.ts';
 import { type Goal, goalAfter, goalOf, hasNoRun, lookForGoal, reachesGoal } from './goal.ts';
 import { createMailbox } from '../mailbox.ts';

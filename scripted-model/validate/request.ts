@@ -3,8 +3,7 @@
 import { BETAS, listBetaFields } from './betas.ts';
 import { compactionBlockProblem, compactionRequestProblem } from './compaction.ts';
 import { findProfile } from '../models/profiles.ts';
-import { sizesProblem } from './images.ts';
-import { messagesProblem } from './messages.ts';
+import { sizesProblem, messagesProblem } from './messages.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
   extraKeyProblem,

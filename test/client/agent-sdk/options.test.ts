@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../tools/tool.ts';
-import { findContinued } from '../../../client/agent-sdk/program/continue.ts';
+import { findContinued } from '../../../client/agent-sdk/program/program.ts';
 import { withAgentServers } from '../../../client/agent-sdk/agent-types.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { initMessage } from '../../../client/agent-sdk/messages.ts';

@@ -8,18 +8,26 @@ import { comparePage } from '../compare/compare-page.tsx';
 import { sendFeed } from '../feed/event-stream.ts';
 import { type OpenFeeds, withFeed } from '../feed/open-feeds.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
-import { htmlOf } from '../layout.tsx';
+import { htmlOf, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { timelinePage } from '../timeline/timeline-page.tsx';
-import { agentsPage } from './agents-page.tsx';
 import { downloadTranscript, readMedium, readWholeText } from './downloads.ts';
 import { filesPage } from './files-page.tsx';
 import { findPage } from './find.tsx';
 import { MapBody, readLanes } from './minimap.tsx';
-import { rawPage } from './raw-page.tsx';
 import { readForm } from './actions.ts';
 import { rewindForm, rewindPreview, RewindRefused } from './rewind-preview.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session-page.tsx';
+import { showUnseen } from '../../system/text.ts';
+import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
+import { formatMoney, shortTime, formatSize } from '../../client/units.ts';
+import { formatNumber, LocalTime } from '../figures.tsx';
+import { EmptyCard } from '../empty-card.tsx';
+import { AgentState } from './agent-state.tsx';
+import { transcriptFacts } from './session-facts.ts';
+import { placeIn, SessionShell } from './session-shell.tsx';
+import type { Entry } from '../../client/index.ts';
+import type { Item } from '../../client/face-types.ts';
 
 export type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
 
@@ -149,4 +157,127 @@ export async function answerMedium(feed: SessionFeed, ports: PagePorts, context:
   if (medium.mediaType === 'application/pdf')
     context.header('Content-Disposition', `attachment; filename="${position}-${index}.pdf"`);
   return context.body(medium.bytes, 200, { 'Content-Type': medium.mediaType });
+}
+
+function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 'temporalUi'>): string {
+  const place = placeIn(feed);
+  const { seen: description, items, agents } = feed.standing;
+  const calls = transcriptFacts(items).agents;
+  const now = Date.now();
+  const places = new Map([...matchAgents(calls, agents)].map(([anchor, { session }]) => [session, anchor]));
+  return htmlOf(
+    <SessionShell feed={feed} place={place} ui={temporalUi(description.session)} part="agents">
+      <section id="agents" data-fresh class="agents" aria-label="Agents">
+        {agents.length === 0 ? (
+          <EmptyCard icon="agent" title="No agents yet">
+            Agents that this session starts appear here.
+          </EmptyCard>
+        ) : (
+          <div class="wide" tabindex={0} role="region" aria-label="Table of agents">
+            <table>
+              <thead>
+                <tr>
+                  <th>Agent</th>
+                  <th>State</th>
+                  <th>Type</th>
+                  <th class="number">Turns</th>
+                  <th class="number">Cost</th>
+                  <th class="number">Time</th>
+                  <th>Started</th>
+                </tr>
+              </thead>
+              <tbody>
+                {agents.map((agent) => {
+                  const { session, title, facts, startedAt, closedAt } = agent;
+                  const anchor = places.get(session);
+                  return (
+                    <tr>
+                      <td>
+                        <a href={`/sessions/${session}`}>{showUnseen(title || session)}</a>
+                        {anchor === undefined ? null : (
+                          <small>
+                            <a
+                              href={`/sessions/${description.session}?at=${anchor.split('-').slice(0, 2).join('.')}#call-${anchor}`}
+                            >
+                              its call
+                            </a>
+                          </small>
+                        )}
+                      </td>
+                      <td>
+                        <AgentState agent={agent} now={now} />
+                      </td>
+                      <td>{showUnseen(facts?.agent?.type ?? '')}</td>
+                      <td class="number">{formatNumber(facts?.turns ?? 0)}</td>
+                      <td class="number">{formatMoney(facts?.cents == null ? null : facts.cents / 100)}</td>
+                      <td class="number">{closedAt === null ? '…' : shortTime(closedAt - startedAt)}</td>
+                      <td>
+                        <Moment at={startedAt} />
+                      </td>
+                    </tr>
+                  );
+                })}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </section>
+    </SessionShell>,
+  );
+}
+
+const RAW_ENTRIES = 30;
+/** Most characters of one entry. */
+const LONGEST_ENTRY = 4_000;
+
+function rawPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 'temporalUi'>): string {
+  const place = placeIn(feed);
+  const { seen: description, items } = feed.standing;
+  const path = `/sessions/${description.session}`;
+  return htmlOf(
+    <SessionShell feed={feed} place={place} ui={temporalUi(description.session)} part="raw">
+      <section class="raw" aria-label="Entries as they are stored">
+        <p class="links">
+          <a href={`${path}.jsonl`} download>
+            Download as JSONL
+          </a>
+          <a href={`${path}.md`} download>
+            Download as Markdown
+          </a>
+        </p>
+        <div id="raw-entries" data-fresh>
+          {items.all
+            .slice(-RAW_ENTRIES)
+            .toReversed()
+            .map(({ position, entry }) => (
+              <RawEntry position={position} entry={entry} />
+            ))}
+        </div>
+      </section>
+    </SessionShell>,
+  );
+}
+
+function RawEntry({ position, entry }: Pick<Item, 'position' | 'entry'>) {
+  const text = JSON.stringify(entry, null, 2);
+  const at = momentOf(entry);
+  return (
+    <details id={`raw-${position}`}>
+      <summary>
+        <code>{`${position} ${entry.kind}`}</code>
+        <small class="inline">{formatSize(Buffer.byteLength(JSON.stringify(entry)))}</small>
+        <small class="inline">{at === null ? '' : <LocalTime at={at} />}</small>
+      </summary>
+      <pre tabindex={0} aria-label="Entry">
+        {showUnseen(text.slice(0, LONGEST_ENTRY))}
+      </pre>
+    </details>
+  );
+}
+
+/** Not every entry has a time of its own. */
+function momentOf(entry: Entry): number | null {
+  if (entry.kind === 'run_ended') return entry.ended.at;
+  if (entry.kind === 'steered') return entry.steered.at;
+  return 'at' in entry && typeof entry.at === 'number' ? entry.at : null;
 }

@@ -1,5 +1,5 @@
-// perdure mcp-tools: lists what the MCP servers of a configuration offer, by the names that rules
-// and lists of tools use.
+// perdure skills and mcp-tools: list what runs in a folder may load, and what the MCP servers of a
+// configuration offer, by the names that rules and lists of tools use.
 import type { Command } from 'commander';
 import type { PerdureConfig } from '../../client/index.ts';
 import type { ListedTool, ToolList, McpServers } from '../../client/face-types.ts';
@@ -12,6 +12,9 @@ import { rowsText } from '../../client/render/width.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { realpathSync } from 'node:fs';
+import { findSkills, readSkillSettings } from '../../tools/builtin/files/skills.ts';
+import { parseWorkspace } from '../run-options.ts';
 
 type Flags = ConfigFlags & { readonly json?: boolean };
 
@@ -112,4 +115,37 @@ function hintOf({ readOnly, destructive }: ListedTool): string {
   if (readOnly) return 'read-only';
   if (destructive === null) return 'no hint';
   return destructive ? 'destructive' : 'adds only';
+}
+
+type SkillFlags = ConfigFlags & { readonly cwd?: string };
+
+export function skillsCommand(program: Command, cli: Cli): void {
+  program
+    .command('skills')
+    .description('list the skills that runs in this folder may load')
+    .option('--cwd <dir>', 'the workspace (default: the current folder)')
+    .option(...CONFIG_OPTION)
+    .action(async (flags: SkillFlags) => cli.exit(await listSkills(cli, flags)));
+}
+
+async function listSkills(cli: Cli, { config: file, cwd = '.' }: SkillFlags): Promise<number> {
+  const { config } = await workerConfig(cli, file);
+  const settings = readSkillSettings(config);
+  if (!settings) {
+    cli.say(
+      'no skills: name their folders in the configuration ("skills"), or allow those of workspaces ("workspaceSkills")',
+    );
+    return STATUS.ok;
+  }
+  const at = {
+    cwd: realpathSync(parseWorkspace(cwd, cli.cwd())),
+    hidden: openDataFolder(cli.env).root,
+    mayRead: () => true,
+  };
+  const found = await findSkills(settings, at);
+  for (const { name, description, file: path } of found.skills)
+    cli.print(rowsText(cli.out.columns(), `${name}: ${description}\n  ${path}`));
+  for (const { file: path, problem } of found.problems) cli.say(`${path} ${problem}`);
+  if (found.skills.length === 0) cli.say('no skills');
+  return STATUS.ok;
 }

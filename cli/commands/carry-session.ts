@@ -1,10 +1,12 @@
-// perdure import: takes up a session from a file that `perdure export` wrote (W4).
+// perdure export writes a session into a file, and perdure import takes it up on another machine,
+// store or server (W4).
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import type { ImportedOptions } from '../../client/face-types.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { withServer } from '../with-server.ts';
+import { withServer, withSession } from '../with-server.ts';
+import { formatCount, formatSize } from '../../client/units.ts';
 
 export function importCommand(program: Command, cli: Cli): void {
   program
@@ -40,7 +42,7 @@ async function accept(cli: Cli, path: string, { lines, widens }: ImportedOptions
 }
 
 async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): Promise<number> {
-  const { importSession } = await import('../../client/store-care/import-session.ts');
+  const { importSession } = await import('../../client/store-care/carry-session.ts');
   const { openStore } = await import('../../store/values/open-store.ts');
   const { unpackSnapshots } = await import('../../client/store-care/carry-snapshots.ts');
   const { canUseAttributes } = await import('../../client/sessions/find/attributes.ts');
@@ -64,6 +66,45 @@ async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): 
       ? `it was imported from this file before, and is unchanged: \`${cli.self} show ${session}\``
       : `it waits for a message: ${cli.self} send ${session} "…"`;
     cli.say(rest);
+    return STATUS.ok;
+  });
+}
+
+export function exportCommand(program: Command, cli: Cli): void {
+  program
+    .command('export')
+    .description('write a session into a file, which `import` takes elsewhere')
+    .argument('<id>', 'the session; no run of it is under way')
+    .argument('[file]', 'the file to make (default: ID.perdure)')
+    .option('--no-snapshots', 'leaves out the snapshots of its files that are on this machine')
+    .action(async (id: string, file: string | undefined, flags: ExportFlags) => {
+      cli.exit(await exportIt(cli, id, file, flags));
+    });
+}
+
+type ExportFlags = { readonly snapshots: boolean };
+
+async function exportIt(cli: Cli, id: string, file: string | undefined, flags: ExportFlags): Promise<number> {
+  const { exportSession } = await import('../../client/store-care/carry-session.ts');
+  const { openStore } = await import('../../store/values/open-store.ts');
+  const { listSnapshotIds, packSnapshots } = await import('../../client/store-care/carry-snapshots.ts');
+  return withSession(cli, id, async ({ temporal, folder, sessions }, session) => {
+    const path = resolve(cli.cwd(), file ?? `${session}.perdure`);
+    const { care } = openStore({ ...folder, dataDir: folder.root });
+    const where = { dataDir: folder.root, env: cli.env, session };
+    const snapshots = async () => packSnapshots(where, await listSnapshotIds(sessions.transcript(session)));
+    const { values, bytes } = await exportSession({
+      temporal: temporal.client,
+      sessions,
+      care,
+      session,
+      path,
+      snapshots: flags.snapshots ? snapshots : undefined,
+    });
+    cli.print(`${path}\n`);
+    cli.say(
+      `${formatCount(values, 'value')}, ${formatSize(bytes)}; it is not encrypted. Of its folder it has the snapshots alone`,
+    );
     return STATUS.ok;
   });
 }
