@@ -3,8 +3,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { UsageError } from './errors.ts';
 import { whyUnread } from '../system/read-named-file.ts';
-import type { Prompt, PromptBlock } from '../client/index.ts';
-import { examineMedia, maxBytesOf, mediaBlock } from '../store/transcript/media.ts';
+import type { Prompt, PromptBlock } from '../client/faces/types.ts';
+import { examineMedia, maxBytesOf, mediaBlock } from '../client/faces/sessions.ts';
 import type { Cli } from './cli.ts';
 import { addValue } from './repeatable.ts';
 

@@ -1,6 +1,6 @@
 // Builds the program of `perdure` from the commands that are asked for.
 import { Command } from 'commander';
-import { VERSION } from '../worker/version.ts';
+import { VERSION } from '../client/faces/basics.ts';
 import type { Cli } from './cli.ts';
 
 const VERBOSE = ['--verbose', 'print more, with stack traces'] as const;

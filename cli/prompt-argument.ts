@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
 import { codeOf } from '../system/text.ts';
-import { promptProblem } from '../client/sessions/prompt.ts';
+import { promptProblem } from '../client/faces/sessions.ts';
 import { withPiped } from './typing/piped.ts';
 import type { Cli } from './cli.ts';
 

@@ -1,11 +1,11 @@
 // Refuses work that the scripted model cannot do. It answers when no key is set and knows one task
 // only: other tasks are refused before they begin, and it does not end what a real model has begun.
 import type { Env } from '../connection/data-folder.ts';
-import { isKeyless } from '../worker/keyless.ts';
+import { isKeyless } from '../client/faces/processes.ts';
+import type { PerdureClient } from '../client/faces/types.ts';
+import { oneLine } from '../client/faces/basics.ts';
+import { isUnderWay } from '../client/faces/lists.ts';
 import { isDemoTask } from '../scripted-model/demo/demo-task.ts';
-import type { PerdureClient } from '../client/index.ts';
-import { oneLine } from '../client/paint.ts';
-import { isUnderWay } from '../client/sessions/info.ts';
 import { UsageError } from './errors.ts';
 
 export const NO_KEY =

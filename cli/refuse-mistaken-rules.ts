@@ -1,9 +1,7 @@
 // Refuses a permission rule that must have meant another tool, before anything starts.
-import { WEB_SEARCH } from '../store/transcript/server-tools.ts';
-import { builtinNames } from '../tools/builtin/builtin-names.ts';
-import { mistakenRule } from '../tools/rules/match-rules.ts';
-import type { PerdureConfig } from '../client/index.ts';
-import type { OptionChanges } from '../workflows/contract/session.ts';
+import { WEB_SEARCH } from '../client/faces/words.ts';
+import { builtinNames, mistakenRule } from '../client/faces/sessions.ts';
+import type { PerdureConfig, OptionChanges } from '../client/faces/types.ts';
 import { UsageError } from './errors.ts';
 
 /**

@@ -1,8 +1,7 @@
 // Runs a server and a worker for `worker` and `dev`, until a signal or until the worker dies.
 import { resolve } from 'node:path';
 import type { Log } from '../system/log.ts';
-import { openLogStream, createWorkerLog } from '../worker/log.ts';
-import { createSupervision, superviseServer } from '../worker/embedded/supervise-server.ts';
+import { openLogStream, createWorkerLog, createSupervision, superviseServer } from '../client/faces/staying.ts';
 import type {
   RunningWorker,
   OpenedServer,
@@ -11,30 +10,35 @@ import type {
   ChosenConfig,
   DumpFlags,
   UnconfinedFlag,
-} from '../client/face-types.ts';
-import { TASK_QUEUE } from '../workflows/contract/session.ts';
-import { openWholeServer } from '../client/runtime/open-server.ts';
-import { prepareWorker, startOwnWorker } from '../client/runtime/own-worker.ts';
-import { sayWhoseWork } from '../client/runtime/say-whose-work.ts';
-import { refuseBesideNewer } from '../client/runtime/newer.ts';
+  SilenceTeller,
+  SilentSession,
+  PerdureClient,
+} from '../client/faces/types.ts';
+import { TASK_QUEUE } from '../client/faces/contract.ts';
+import { openWholeServer } from '../client/faces/servers.ts';
+import {
+  prepareWorker,
+  startOwnWorker,
+  sayWhoseWork,
+  refuseBesideNewer,
+  openMonitor,
+  watchFleet,
+  withDump,
+  withUnconfined,
+} from '../client/faces/processes.ts';
+import { nowText } from '../client/faces/words.ts';
+import { silenceOf } from '../client/faces/lists.ts';
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { type LogFlags, workerConfig, workersOfNew } from './worker-config.ts';
 import { refuseToSpoil } from './refuse-keyless.ts';
 import { waitForAbort, openUnlessTold } from './open-unless-told.ts';
-import { openMonitor, watchFleet } from '../client/runtime/monitor.ts';
-import { withDump } from '../client/runtime/dump-options.ts';
-import { withUnconfined } from '../client/runtime/unconfined.ts';
 import { askUnconfined } from './ask-unconfined.ts';
 import { listenForSignals } from './signals.ts';
 import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 import { pause } from '../system/async.ts';
 import { reasonOf } from '../system/text.ts';
-import type { SilenceTeller, SilentSession } from '../worker/silence-teller.ts';
-import type { PerdureClient } from '../client/perdure-client.ts';
-import { nowText } from '../client/render/now-words.ts';
-import { silenceOf } from '../client/sessions/running/with-running.ts';
 
 export type Staying = {
   readonly opened: OpenedServer;

@@ -2,7 +2,7 @@
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { listenForSignals, type Signals } from './signals.ts';
-import type { ChosenConfig, OpenWorkplace, Workplace } from '../client/face-types.ts';
+import type { ChosenConfig, OpenWorkplace, Workplace } from '../client/faces/types.ts';
 import { pause } from '../system/async.ts';
 import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 import { logToPerson } from './with-server.ts';
@@ -30,7 +30,7 @@ export async function withinWorkplace(
 ): Promise<number> {
   keepHeapSmall(WORKER_HEAP);
   const signals = listenForSignals(source, (status) => process.exit(status));
-  const { openWorkplace } = await import('../client/runtime/workplace.ts');
+  const { openWorkplace } = await import('../client/faces/workers.ts');
   const opening = openWorkplace({
     ...open,
     env: cli.env,

@@ -1,8 +1,8 @@
 // Takes a person's answer to a question of the model (L81).
-import { answerProblem } from '../../client/sessions/decide.ts';
-import type { WaitingApproval, PerdureClient } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import { areNumbered, parseQuestion } from '../../client/render/approval-text.ts';
+import { answerProblem } from '../../client/faces/sessions.ts';
+import type { WaitingApproval, PerdureClient } from '../../client/faces/types.ts';
+import { oneLine } from '../../client/faces/basics.ts';
+import { areNumbered, parseQuestion } from '../../client/faces/words.ts';
 import { UsageError } from '../errors.ts';
 
 type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };

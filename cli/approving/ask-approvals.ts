@@ -1,17 +1,14 @@
 // Asks the person at the terminal about waiting calls and questions of the model, one at a time
 // (L55, L81). When someone decides elsewhere, the question is withdrawn.
 import { reasonOf } from '../../system/text.ts';
-import { reasonProblem } from '../../client/sessions/decide.ts';
-import type { ApprovalEvent, WaitingApproval, PerdureClient } from '../../client/index.ts';
-import type { AlwaysRules } from '../../client/face-types.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { oneLine } from '../../client/paint.ts';
-import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-import { approvalHint } from '../../client/render/approval-text.ts';
+import { reasonProblem, createAlwaysRules, ruleFor } from '../../client/faces/sessions.ts';
+import type { ApprovalEvent, WaitingApproval, PerdureClient, AlwaysRules } from '../../client/faces/types.ts';
+import { ClientProblem, oneLine } from '../../client/faces/basics.ts';
+import { permissionsProblem } from '../../client/faces/contract.ts';
+import { approvalHint } from '../../client/faces/words.ts';
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
-import { createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
 import { answerFromLine } from './answer-question.ts';
 import { LATER, pickDecision } from './pick-decision.ts';
 import { parseCallInput } from './parse-input.ts';

@@ -1,9 +1,7 @@
 // Asks about calls of any sessions one after the other, oldest first, until the person leaves.
-import { callToDecideText, approvalText } from '../../client/render/approval-text.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
-import type { WaitingApproval } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatCount } from '../../client/units.ts';
+import { callToDecideText, approvalText } from '../../client/faces/words.ts';
+import type { OpenedServer, WaitingApproval } from '../../client/faces/types.ts';
+import { oneLine, formatCount } from '../../client/faces/basics.ts';
 import type { Cli } from '../cli.ts';
 import { withDecidingWorker } from '../decide-session.ts';
 import { askApprovals } from './ask-approvals.ts';

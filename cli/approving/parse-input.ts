@@ -1,5 +1,5 @@
 // Reads the input of a call as a person writes it: one JSON object.
-import { oneLine } from '../../client/paint.ts';
+import { oneLine } from '../../client/faces/basics.ts';
 import { UsageError } from '../errors.ts';
 
 /** Reads the input of a call, one JSON object. Throws UsageError. */

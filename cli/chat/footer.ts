@@ -1,9 +1,7 @@
 // The row that stays below what is typed: model, folder with its git branch, turns, cost, context,
 // mode.
-import { displayWidth } from '../../client/render/width.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatMoney, formatTokens } from '../../client/units.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
+import { displayWidth, oneLine, formatMoney, formatTokens } from '../../client/faces/basics.ts';
+import type { PermissionMode } from '../../client/faces/types.ts';
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { codeOf } from '../../system/text.ts';

@@ -1,18 +1,14 @@
 // Slash commands of a chat: what the command line can do with the current session.
-import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
-import type { NewLimits, OptionChanges, PermissionMode } from '../../workflows/contract/session.ts';
-import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
-import { phaseText } from '../../client/sessions/info.ts';
+import { didYouMean, formatCount, formatMoney, formatTokens, oneLine } from '../../client/faces/basics.ts';
+import type { NewLimits, OptionChanges, PermissionMode, PerdureClient, SessionId } from '../../client/faces/types.ts';
+import { phaseText } from '../../client/faces/lists.ts';
+import { permissionModes } from '../../client/faces/contract.ts';
+import { changeOf, diffRows } from '../../client/faces/words.ts';
 import { readFlags, type RunFlags, runOptions } from '../run-options.ts';
 import { UsageError } from '../errors.ts';
 import { operations } from '../../client/operations/operations.ts';
-import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
-import type { PerdureClient } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
 import { colourPatch } from '../render/patch.ts';
 import { statText } from '../render/rewind-plan.ts';
 

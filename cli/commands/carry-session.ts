@@ -3,10 +3,10 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import type { ImportedOptions } from '../../client/face-types.ts';
+import type { ImportedOptions } from '../../client/faces/types.ts';
+import { formatCount, formatSize } from '../../client/faces/basics.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withServer, withSession } from '../with-server.ts';
-import { formatCount, formatSize } from '../../client/units.ts';
 
 export function importCommand(program: Command, cli: Cli): void {
   program
@@ -42,10 +42,8 @@ async function accept(cli: Cli, path: string, { lines, widens }: ImportedOptions
 }
 
 async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): Promise<number> {
-  const { importSession } = await import('../../client/store-care/carry-session.ts');
-  const { openStore } = await import('../../store/values/open-store.ts');
-  const { unpackSnapshots } = await import('../../client/store-care/carry-snapshots.ts');
-  const { canUseAttributes } = await import('../../client/sessions/find/attributes.ts');
+  const { importSession, openStore, unpackSnapshots } = await import('../../client/faces/store-care.ts');
+  const { canUseAttributes } = await import('../../client/faces/checks.ts');
   return withServer(cli, async ({ temporal: { client, connection }, folder, target, embedded }) => {
     const { store, id } = openStore({ ...folder, dataDir: folder.root });
     const { session, again } = await importSession({
@@ -85,9 +83,7 @@ export function exportCommand(program: Command, cli: Cli): void {
 type ExportFlags = { readonly snapshots: boolean };
 
 async function exportIt(cli: Cli, id: string, file: string | undefined, flags: ExportFlags): Promise<number> {
-  const { exportSession } = await import('../../client/store-care/carry-session.ts');
-  const { openStore } = await import('../../store/values/open-store.ts');
-  const { listSnapshotIds, packSnapshots } = await import('../../client/store-care/carry-snapshots.ts');
+  const { exportSession, openStore, listSnapshotIds, packSnapshots } = await import('../../client/faces/store-care.ts');
   return withSession(cli, id, async ({ temporal, folder, sessions }, session) => {
     const path = resolve(cli.cwd(), file ?? `${session}.perdure`);
     const { care } = openStore({ ...folder, dataDir: folder.root });

@@ -2,11 +2,24 @@
 // terminal is closed.
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer, Workplace, RunConfig, UnconfinedFlag } from '../../client/face-types.ts';
-import type { SessionDescription, PromptBlock } from '../../client/index.ts';
-import { stayingWorkers } from '../../client/runtime/session-workers.ts';
-import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
+import type {
+  SessionId,
+  OpenedServer,
+  Workplace,
+  RunConfig,
+  UnconfinedFlag,
+  SessionDescription,
+  PromptBlock,
+} from '../../client/faces/types.ts';
+import { stayingWorkers } from '../../client/faces/workers.ts';
+import {
+  refuseUnconfinedForOthers,
+  UNCONFINED_OPTION,
+  withUnconfined,
+  isKeyless,
+} from '../../client/faces/processes.ts';
+import { createConfigReader, readSession } from '../../client/faces/history.ts';
+import { present } from '../../client/faces/basics.ts';
 import { askUnconfined } from '../ask-unconfined.ts';
 import { holdConversation, type ChatConversation, type ChosenMode, type ConversationEnd } from '../chat/converse.ts';
 import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
@@ -19,12 +32,8 @@ import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig, workersOfNew } from '../worker-config.ts';
-import { isKeyless } from '../../worker/keyless.ts';
 import { NO_KEY, refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
-import { createConfigReader } from '../../store/configuration.ts';
-import { readSession } from '../../client/sessions/read.ts';
 import { openPageAt } from '../open-page.ts';
-import { present } from '../../workflows/contract/present.ts';
 
 type Flags = RunFlags &
   ConfigFlags &

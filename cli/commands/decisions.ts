@@ -2,25 +2,26 @@
 // store alone, and decides about one waiting call, or about all that wait in the sessions of a
 // filter (L55, L81).
 import type { Command } from 'commander';
-import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
-import { operations } from '../../client/operations/operations.ts';
-import type { PerdureClient } from '../../client/index.ts';
-import { approvalWhat, approvalWhy } from '../../client/render/approval-text.ts';
-import { oneLine, type Paint } from '../../client/paint.ts';
-import type { PendingApproval } from '../../workflows/contract/session.ts';
+import { callMethod, type Fields, type Operation, operations } from '../../client/operations/operations.ts';
+import type {
+  PerdureClient,
+  Paint,
+  PendingApproval,
+  SessionId,
+  OpenedServer,
+  WaitingApproval,
+} from '../../client/faces/types.ts';
+import { approvalWhat, approvalWhy } from '../../client/faces/words.ts';
+import { oneLine, shortAge, formatMoment } from '../../client/faces/basics.ts';
+import { formatTable } from '../../client/faces/lists.ts';
 import { parseCallInput } from '../approving/parse-input.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession, withDecidingWorker } from '../decide-session.ts';
 import { UsageError, STATUS } from '../errors.ts';
 import { actOnMatching, addFilterOptions, type FilterFlags, type Many, wantsMany } from '../many-sessions.ts';
 import { chooseAnswer } from '../approving/answer-question.ts';
-import { shortAge, formatMoment } from '../../client/units.ts';
 import { jsonLine } from '../../system/text.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
 import { withServer, withSession } from '../with-server.ts';
-import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import { formatTable } from '../../client/render/tables.ts';
 
 /** The worker that runs the call checks the input, so it may refuse it later. */
 const ASKED_AGAIN =
@@ -164,7 +165,7 @@ async function showApprovals(
 /** Says at a terminal who decided last; a program gets nothing of it. */
 async function lastDecisionText(cli: Cli, opened: OpenedServer): Promise<string> {
   if (!cli.isTerminal) return '';
-  const { findLastDecision } = await import('../../client/sessions/find/last-decision.ts');
+  const { findLastDecision } = await import('../../client/faces/history.ts');
   const last = await findLastDecision(opened);
   if (!last) return '';
   const { decision, session, verb } = last;

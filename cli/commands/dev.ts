@@ -1,14 +1,13 @@
 // perdure worker works until it is stopped, then lets work under way finish. perdure dev runs server,
 // worker and page in one process and reports what happens to sessions.
 import { type Command, InvalidArgumentError } from 'commander';
-import { isKeyless, SCRIPTED_NOTICE } from '../../worker/keyless.ts';
+import { isKeyless, SCRIPTED_NOTICE, watchPage } from '../../client/faces/processes.ts';
+import { rowsText } from '../../client/faces/basics.ts';
 import type { Cli } from '../cli.ts';
-import { watchPage } from '../../client/runtime/monitor.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
 import { addPageOptions, type PagePlace, placeOfPage, serveThePage } from '../../page/hosting/page-options.ts';
 import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 import type { Staying } from '../with-staying-worker.ts';
-import { rowsText } from '../../client/render/width.ts';
 import { reasonOf } from '../../system/text.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
@@ -66,8 +65,8 @@ async function startPage(
 
 async function tellNews(cli: Cli, { sessions }: Staying['opened'], since: number): Promise<() => Promise<void>> {
   const [{ watchSessions }, { newsLines }] = await Promise.all([
-    import('../../client/runtime/watch-sessions.ts'),
-    import('../../client/render/session-news.ts'),
+    import('../../client/faces/staying.ts'),
+    import('../../client/faces/history.ts'),
   ]);
   return watchSessions({
     sessions,

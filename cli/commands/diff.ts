@@ -1,8 +1,8 @@
 // perdure diff prints what an agent has changed in its folders, between two points of its session or
 // in all; perdure apply applies it to another folder (T11).
 import type { Command } from 'commander';
-import type { SessionDiff } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
+import type { SessionDiff, Applied, ConflictKind } from '../../client/faces/types.ts';
+import { oneLine, formatCount } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
 import { colourPatch } from '../render/patch.ts';
 import { statText } from '../render/rewind-plan.ts';
@@ -10,8 +10,6 @@ import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';
 import { resolve } from 'node:path';
-import type { Applied, ConflictKind } from '../../client/face-types.ts';
-import { formatCount } from '../../client/units.ts';
 
 type Flags = { readonly from?: string; readonly to?: string; readonly stat?: boolean; readonly json?: boolean };
 
@@ -92,7 +90,7 @@ async function apply(
   paths: readonly string[],
   { toDir, ...options }: ApplyFlags,
 ): Promise<number> {
-  const { applySession } = await import('../../client/sessions/files/apply-changes.ts');
+  const { applySession } = await import('../../client/faces/files.ts');
   const folder = resolve(cli.cwd(), toDir ?? '.');
   return withSession(cli, id, async (opened, session) => {
     const applied = await applySession(opened, session, { ...options, paths, folder, env: cli.env });

@@ -3,8 +3,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import type { Monitor, MonitorFlags } from '../../client/face-types.ts';
-import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/runtime/monitor.ts';
+import type { Monitor, MonitorFlags } from '../../client/faces/types.ts';
+import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/faces/processes.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
 import {
@@ -73,12 +73,11 @@ type Serving = {
 
 async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const [{ openWholeServer }, { createSupervision: supervision, superviseServer }, { pagePorts }, { serverHealth }] =
+  const [{ openWholeServer }, { createSupervision: supervision, serverHealth, superviseServer }, { pagePorts }] =
     await Promise.all([
-      import('../../client/runtime/open-server.ts'),
-      import('../../worker/embedded/supervise-server.ts'),
+      import('../../client/faces/servers.ts'),
+      import('../../client/faces/staying.ts'),
       import('../../page/ports.ts'),
-      import('../../worker/monitor/health.ts'),
     ]);
   const opened = await openUnlessTold(
     signals,

@@ -2,12 +2,21 @@
 // and follows it to its end; the others leave it to any worker, and are durable when they return.
 // `npm start` runs the hidden start-here, in the folder that it was called in.
 import type { Command } from 'commander';
-import type { OpenedServer, DumpFlags, UnconfinedFlag } from '../../client/face-types.ts';
-import { stayingWorkers } from '../../client/runtime/session-workers.ts';
+import type { OpenedServer, DumpFlags, UnconfinedFlag, Prompt, SendOptions } from '../../client/faces/types.ts';
+import { stayingWorkers } from '../../client/faces/workers.ts';
+import {
+  DUMP_OPTION,
+  DUMP_READABLE_OPTION,
+  refuseForOthers,
+  withDump,
+  refuseUnconfinedForOthers,
+  UNCONFINED_OPTION,
+  withUnconfined,
+  withoutKey,
+} from '../../client/faces/processes.ts';
+import { newSessionId, present } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
-import { DUMP_OPTION, DUMP_READABLE_OPTION, refuseForOthers, withDump } from '../../client/runtime/dump-options.ts';
-import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
 import { askUnconfined } from '../ask-unconfined.ts';
 import { followRun } from '../follow-run.ts';
 import {
@@ -19,19 +28,15 @@ import {
   placeConfig,
 } from '../worker-config.ts';
 import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';
-import { withoutKey } from '../../worker/keyless.ts';
 import { UsageError, STATUS } from '../errors.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace, RunFlag } from '../run-options.ts';
-import { newSessionId } from '../../client/sessions/session-id.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { sayIfNobodyWorks, withServer, showSent } from '../with-server.ts';
 import { operations } from '../../client/operations/operations.ts';
-import type { Prompt, SendOptions } from '../../client/index.ts';
-import { present } from '../../workflows/contract/present.ts';
 import { addValue } from '../repeatable.ts';
 import { steerSession } from '../steer-session.ts';
 

@@ -2,12 +2,16 @@
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../system/text.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
-import type { OverlapPolicy, ScheduleChanges, Triggered, ScheduleInfo } from '../../client/index.ts';
-import { clockChangeText, scheduleTable } from '../../client/render/tables.ts';
-import { overlapPolicies } from '../../client/schedules/plan.ts';
-import { cronProblem, timeZoneProblem } from '../../client/schedules/cron.ts';
-import { formatMoment } from '../../client/units.ts';
+import type {
+  OpenedServer,
+  OverlapPolicy,
+  ScheduleChanges,
+  Triggered,
+  ScheduleInfo,
+} from '../../client/faces/types.ts';
+import { clockChangeText, scheduleTable } from '../../client/faces/lists.ts';
+import { overlapPolicies, cronProblem, timeZoneProblem } from '../../client/faces/schedules.ts';
+import { formatMoment, present } from '../../client/faces/basics.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -15,7 +19,6 @@ import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addOptionFlags, addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
-import { present } from '../../workflows/contract/present.ts';
 
 type Flags = RunFlags &
   ConfigFlags & {
@@ -252,8 +255,8 @@ async function sayIfNobodyStays(
   schedule: ScheduleInfo,
 ): Promise<void> {
   const { taskQueue, configuration } = schedule;
-  const { workersOf } = await import('../../worker/embedded/members.ts');
-  const { isQueuePolled } = await import('../../client/sessions/worker-polls.ts');
+  const { workersOf } = await import('../../client/faces/servers.ts');
+  const { isQueuePolled } = await import('../../client/faces/servers.ts');
   const isThere =
     embedded === null
       ? await isQueuePolled({ temporal: temporal.client, taskQueue })

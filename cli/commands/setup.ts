@@ -2,7 +2,7 @@
 // namespace (O1). perdure doctor reports what is found, what is missing, and what to do about it; it
 // starts only MCP servers, and ends those. perdure completions completes commands in a shell.
 import { type Command, Argument } from 'commander';
-import type { AttributeCheck, AttributesFound, AttributeState, Check } from '../../client/face-types.ts';
+import type { AttributeCheck, AttributesFound, AttributeState, Check } from '../../client/faces/types.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
@@ -20,7 +20,7 @@ export function setupCommand(program: Command, cli: Cli): void {
 }
 
 async function registerAttributes(cli: Cli): Promise<number> {
-  const { ensureAttributes } = await import('../../client/sessions/find/attributes.ts');
+  const { ensureAttributes } = await import('../../client/faces/checks.ts');
   return withServer(cli, async ({ temporal: { connection, client } }) => {
     const { namespace } = client.options;
     const found = await ensureAttributes(connection, namespace);
@@ -72,7 +72,7 @@ export function doctorCommand(program: Command, cli: Cli): void {
     .description('check this machine: what is found, what is missing, what to do')
     .option(...CONFIG_OPTION)
     .action(async ({ config }: ConfigFlags) => {
-      const { runChecks } = await import('../../client/runtime/doctor.ts');
+      const { runChecks } = await import('../../client/faces/checks.ts');
       const checks = await runChecks(cli.env, config === undefined ? undefined : resolve(cli.cwd(), config));
       const width = Math.max(...checks.map(({ name }) => name.length));
       cli.print(checks.map((check) => `${checkLine(cli, check, width)}\n`).join(''));

@@ -1,19 +1,15 @@
 // perdure skills and mcp-tools: list what runs in a folder may load, and what the MCP servers of a
 // configuration offer, by the names that rules and lists of tools use.
 import type { Command } from 'commander';
-import type { PerdureConfig } from '../../client/index.ts';
-import type { ListedTool, ToolList, McpServers } from '../../client/face-types.ts';
-import { nameServerTool } from '../../tools/mcp/servers.ts';
+import type { PerdureConfig, ListedTool, ToolList, McpServers } from '../../client/faces/types.ts';
+import { nameServerTool, findSkills, readSkillSettings } from '../../client/faces/tools.ts';
+import { didYouMean, oneLine, rowsText } from '../../client/faces/basics.ts';
 import { jsonLine, reasonOf } from '../../system/text.ts';
-import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
-import { oneLine } from '../../client/paint.ts';
-import { rowsText } from '../../client/render/width.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
 import { realpathSync } from 'node:fs';
-import { findSkills, readSkillSettings } from '../../tools/builtin/files/skills.ts';
 import { parseWorkspace } from '../run-options.ts';
 
 type Flags = ConfigFlags & { readonly json?: boolean };
@@ -50,7 +46,7 @@ async function mcpTools(cli: Cli, only: string | undefined, { config: file, json
       for (const each of one.list.leftOut) cli.say(`left out of ${one.server}: ${oneLine(each, 400)}`);
     }
   }
-  const { deferralOf } = await import('../../client/runtime/deferred-tools.ts');
+  const { deferralOf } = await import('../../client/faces/checks.ts');
   const lists = found.flatMap((one) => ('list' in one ? [{ server: one.server, tools: one.list.tools }] : []));
   const deferral = config && only === undefined ? deferralOf(config, lists) : undefined;
   if (deferral !== undefined) cli.say(deferral);
@@ -69,10 +65,7 @@ function chooseServers(servers: McpServers, only: string | undefined): McpServer
 
 /** Asks all servers at once and returns their tools in the order of the configuration. */
 async function listOffers(cli: Cli, servers: McpServers, config: PerdureConfig): Promise<readonly ServerOffer[]> {
-  const [{ tryServer }, { prepareServers }] = await Promise.all([
-    import('../../tools/mcp/open-servers.ts'),
-    import('../../client/runtime/network-checks.ts'),
-  ]);
+  const { prepareServers, tryServer } = await import('../../client/faces/checks.ts');
   const around = await prepareServers(cli.env, openDataFolder(cli.env).root, config);
   const tried = Object.entries(servers).map(async ([server, settings]): Promise<ServerOffer> => {
     try {

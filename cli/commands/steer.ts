@@ -1,16 +1,15 @@
 // perdure top-up, snip, btw and repair: each acts on one session, through the worker that has it.
 import type { Command } from 'commander';
 import { operations } from '../../client/operations/operations.ts';
-import { LIMITS, type NewLimits } from '../../workflows/contract/run-options.ts';
+import { LIMITS } from '../../client/faces/contract.ts';
+import type { NewLimits, OpenedServer, SessionId } from '../../client/faces/types.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { asideCost } from '../../client/faces/words.ts';
 import type { Cli } from '../cli.ts';
 import { readFlags, RunFlag, type RunFlags } from '../run-options.ts';
 import { steerSession } from '../steer-session.ts';
-import { formatCount } from '../../client/units.ts';
 import { UsageError, STATUS } from '../errors.ts';
-import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import { withDecidingWorker } from '../decide-session.ts';
 import { withSession } from '../with-server.ts';
 

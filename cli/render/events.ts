@@ -1,22 +1,24 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. Void output is
 // said to be void and is not repeated (L16).
-import type { WatchedEvent, Followed, RunOutcome } from '../../client/index.ts';
-import type { Paint } from '../../client/face-types.ts';
-import { isTombstone } from '../../store/live/events.ts';
-import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { approvalText, callToDecideText } from '../../client/render/approval-text.ts';
-import { isOrdinary } from '../../client/render/words.ts';
+import type { WatchedEvent, Followed, RunOutcome, Paint, MessageId, SessionId } from '../../client/faces/types.ts';
+import {
+  isTombstone,
+  approvalText,
+  callToDecideText,
+  isOrdinary,
+  fullCommand,
+  errorOf,
+  outcomeText,
+  unlessSaid,
+  callAgain,
+} from '../../client/faces/words.ts';
+import { oneLine, rowsText } from '../../client/faces/basics.ts';
 import { isPicked } from '../approving/pick-decision.ts';
 import { type CallRows, trackCallRows } from './call-rows.ts';
-import { fullCommand } from '../../client/render/context-words.ts';
-import { errorOf, outcomeText, unlessSaid } from '../../client/render/ending-words.ts';
 import { eventLine, type LineEvent } from './event-line.ts';
-import { oneLine } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { LiveView, reduceLive, type Revocation } from '../../client/view/reduce-live.ts';
-import { callAgain } from '../../client/render/tool-lines.ts';
 import { type TextStream, textStream } from '../terminal/markdown-stream.ts';
-import { rowsText } from '../../client/render/width.ts';
 
 type Screen = {
   readonly write: (text: string) => void;

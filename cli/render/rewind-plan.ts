@@ -1,10 +1,7 @@
 // Formats the changes of files that going back to an earlier point makes, and all else it would do.
-import type { Paint } from '../../client/face-types.ts';
-import type { RewoundFile, RewindResult } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
-import { markRows } from '../../client/render/width.ts';
-import { formatCount } from '../../client/units.ts';
+import type { Paint, RewoundFile, RewindResult } from '../../client/faces/types.ts';
+import { oneLine, markRows, formatCount } from '../../client/faces/basics.ts';
+import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/faces/words.ts';
 
 /** `most` bounds the lines; `more` files are not in the list. */
 type StatOptions = { readonly most?: number; readonly more?: number; readonly hint?: string };

@@ -1,10 +1,9 @@
 // Renders a model's text as Markdown on a terminal while it arrives, wrapped between words.
 // Complete rows are given out once and never drawn again; the last few, which may still change, are
 // drawn below everything else. All text has been made harmless before.
-import type { Paint, MarkdownSpan, TextMark } from '../../client/face-types.ts';
-import { inlineSpans } from '../../client/render/inline-markdown.ts';
-import { truncateToWidth, displayWidth, splitGraphemes, wrapLine } from '../../client/render/width.ts';
-import { present } from '../../workflows/contract/present.ts';
+import type { Paint, MarkdownSpan, TextMark } from '../../client/faces/types.ts';
+import { inlineSpans } from '../../client/faces/words.ts';
+import { truncateToWidth, displayWidth, splitGraphemes, wrapLine, present } from '../../client/faces/basics.ts';
 
 export type TextStream = {
   /** Returns the rows that are complete. */

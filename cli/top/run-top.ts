@@ -1,12 +1,9 @@
 // Runs the live screen of `perdure top`: draws it, looks again, and does what a key asks for.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { callToDecideText } from '../../client/render/approval-text.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
-import type { SessionInfo, WaitingApproval } from '../../client/index.ts';
-import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatCount } from '../../client/units.ts';
+import { callToDecideText } from '../../client/faces/words.ts';
+import type { OpenedServer, SessionInfo, WaitingApproval, SessionId } from '../../client/faces/types.ts';
+import { parseFilter } from '../../client/faces/lists.ts';
+import { oneLine, formatCount } from '../../client/faces/basics.ts';
 import { reasonOf } from '../../system/text.ts';
 import { summarizeCall } from '../../page/call-views/call-summary.ts';
 import type { Cli } from '../cli.ts';

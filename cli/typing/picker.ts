@@ -1,7 +1,6 @@
 // A list from which a person picks: arrows move, typing searches, and the marked item has a
 // preview. Pure.
-import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
-import { oneLine } from '../../client/paint.ts';
+import { displayWidth, truncateToWidth, oneLine } from '../../client/faces/basics.ts';
 import type { KeyPress } from './line-editor.ts';
 
 export type PickerItem = {

@@ -2,14 +2,13 @@
 // question waits for that.
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { BottomArea, CursorPlace } from '../terminal/bottom-area.ts';
-import { truncateToWidth, displayWidth, splitGraphemes, graphemeWidth } from '../../client/render/width.ts';
+import { truncateToWidth, displayWidth, splitGraphemes, graphemeWidth, oneLine } from '../../client/faces/basics.ts';
 import { acceptOffer, moveOffer, type OfferedCompletions, offerRows } from './completion.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
 import { type Menu, menuRows, pressMenuKey } from './menu.ts';
 import { findMarked, type Picker, pickerRows, pressPickerKey, QUERY_COLUMN } from './picker.ts';
 import { isActInMenu, type MenuQuestion, newPick, type PickQuestion, QuestionQueue } from './question-queue.ts';
 import { type Act, type Editor, fullText, type KeyPress, newEditor, pressKey, clearSent } from './line-editor.ts';
-import { oneLine } from '../../client/paint.ts';
 
 export type TypingPlace = {
   readonly area: BottomArea;

@@ -1,9 +1,8 @@
 // Turns the `agents` of a query into the agent types of a configuration.
-import { isListedAs, SERVER_PREFIX } from '../../tools/listed.ts';
-import type { PerdureConfig } from '../index.ts';
+import { isListedAs, SERVER_PREFIX } from '../faces/tools.ts';
+import type { PerdureConfig } from '../faces/types.ts';
+import { present, ClientProblem } from '../faces/basics.ts';
 import { modelProblem } from '../../models/find-model.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
 import { AUTO_IS_DEFAULT, inwardMode } from './permission-modes.ts';
 import type { AgentDefinition } from './shapes/agents.ts';

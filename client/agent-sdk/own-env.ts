@@ -2,7 +2,7 @@
 // all of it except the variables that say where the data is.
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Env } from '../../connection/data-folder.ts';
-import { isKeyless } from '../../worker/keyless.ts';
+import { isKeyless } from '../faces/processes.ts';
 
 /** These say where Perdure runs. A program has one such place, whatever it gives to an agent. */
 const OF_PLACE = /^(?:PERDURE_|TEMPORAL_|XDG_)|^HOME$/;

@@ -1,23 +1,15 @@
 // Runs a query to its end: opens its session, sends the program's messages, and yields the answers.
 // A program that stops reading, or aborts, interrupts what runs.
-import { present } from '../../workflows/contract/present.ts';
+import { present, actOnAbort, ClientProblem, parseSessionId } from '../faces/basics.ts';
+import { checkConfig } from '../faces/tools.ts';
+import { createConfigReader, headOf, transcriptReader } from '../faces/history.ts';
+import { createBodyReader } from '../faces/words.ts';
+import type { Hash, SessionId, PermissionRules, OpenWorkplace, Workplace } from '../faces/types.ts';
+import { answerApprovals, openWorkplace } from '../faces/workers.ts';
 import { type Log, formatLog } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { checkConfig } from '../../worker/config/config.ts';
 import { openDataFolder, type Env } from '../../connection/data-folder.ts';
-import { createConfigReader } from '../../store/configuration.ts';
-import { createBodyReader } from '../../store/log/bodies.ts';
-import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { PermissionRules } from '../../workflows/contract/session.ts';
-import { answerApprovals } from '../runtime/answer-approvals.ts';
-import { actOnAbort } from '../async.ts';
-import type { OpenWorkplace, Workplace } from '../face-types.ts';
-import { openWorkplace } from '../runtime/workplace.ts';
-import { ClientProblem } from '../problem.ts';
-import { parseSessionId } from '../sessions/session-id.ts';
-import { headOf } from '../sessions/newest-head.ts';
-import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { withAgentServers } from './agent-types.ts';
 import { createApprovalHandler, createQuestionHandler } from './can-use-tool.ts';
 import { forkUpTo, resumeAt, rewindFilesTo } from './sessions/fork.ts';

@@ -1,12 +1,17 @@
 // Sends the program's messages to its session as they come, each under an id that stays the same
 // when it is sent again.
-import { createMailbox } from '../mailbox.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { ClientProblem } from '../problem.ts';
-import type { Workplace } from '../face-types.ts';
-import type { Prompt, PromptBlock, SessionDescription } from '../index.ts';
-import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { CompactionRequest, OptionChanges } from '../../workflows/contract/session.ts';
+import { createMailbox, present, ClientProblem } from '../faces/basics.ts';
+import type {
+  Workplace,
+  Prompt,
+  PromptBlock,
+  SessionDescription,
+  MessageId,
+  SessionId,
+  CompactionRequest,
+  OptionChanges,
+} from '../faces/types.ts';
+import { isAtRest } from '../faces/sessions.ts';
 import { parseCompaction, isClear } from './commands.ts';
 import type { HookRelay } from './hook-events.ts';
 import type { ProgramQuery } from './program/program.ts';
@@ -17,7 +22,6 @@ import type { PermissionMode } from './shapes/permissions.ts';
 import type { QueryPrompt, RewindFilesResult, SDKControlGetContextUsageResponse } from './shapes/query.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { isAtRest } from '../follow/goal.ts';
 import { asksSomebody } from './permission-modes.ts';
 
 export type Steering = {

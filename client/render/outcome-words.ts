@@ -1,5 +1,9 @@
-// Says how a call came out as far as its result does not, and who allowed it.
+// Says how a call came out as far as its result does not, and who allowed it; and what an answer
+// aside has cost.
+import { totalTokens } from '../../workflows/contract/loop.ts';
 import { oneLine } from '../paint.ts';
+import type { SideAnswer } from '../sessions/updates/ask-aside.ts';
+import { formatCount, formatMoney } from '../units.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import { NAME } from './tool-lines.ts';
 
@@ -38,4 +42,10 @@ export function approvalWords({ approved }: Pick<Outcome['log'], 'approved'>): r
   if (approved === undefined) return [];
   const who = approved.by === undefined ? 'a person' : oneLine(approved.by, NAME);
   return [`${who} allowed it${approved.editedHash === undefined ? '' : ' with another input'}`];
+}
+
+/** Describes the cost of an answer on one line. */
+export function asideCost({ model, usage, costUsd, cut }: SideAnswer): string {
+  const facts = [`aside, by ${oneLine(model, 100)}`, formatCount(totalTokens(usage), 'token'), formatMoney(costUsd)];
+  return [...facts, ...(cut ? ['the rest of the answer is left out'] : [])].join(' · ');
 }

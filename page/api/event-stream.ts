@@ -1,16 +1,22 @@
 // Sends events as server-sent events, one JSON object each, with the listener's new place as their
 // id.
-import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type {
+  MessageId,
+  SessionId,
+  Followed,
+  SeenIteration,
+  SessionDescription,
+  WatchedEvent,
+  FollowOptions,
+} from '../../client/faces/types.ts';
+import { goalAfter, hasNoRun, goalOf, isApprovalEvent } from '../../client/faces/sessions.ts';
+import { ClientProblem } from '../../client/faces/basics.ts';
+import { isTombstone, tombstoneOf } from '../../client/faces/words.ts';
 import { jsonLine } from '../../system/text.ts';
-import type { Followed, SeenIteration, SessionDescription, WatchedEvent, FollowOptions } from '../../client/index.ts';
-import { goalAfter, hasNoRun, goalOf } from '../../client/follow/goal.ts';
-import { ClientProblem } from '../../client/problem.ts';
 import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../event-frames.ts';
 import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace, type EventPlace, formatPlace, placeAt, PlaceTracker } from './event-place.ts';
 import { HttpProblem, problemOf } from './problems.ts';
-import { isTombstone, tombstoneOf } from '../../store/live/events.ts';
-import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import { attemptName } from '../../client/view/reduce-live.ts';
 
 /**

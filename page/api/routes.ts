@@ -1,17 +1,15 @@
 // The routes of the HTTP API in one table, from which requests are answered and
 // docs/openapi.v1.json is made.
-import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
-import { operationList } from '../../client/operations/operations.ts';
+import { callMethod, type Fields, type Operation, operationList } from '../../client/operations/operations.ts';
 import { optionsShape, sent, nothing } from '../../client/operations/shapes.ts';
-import { agentSessionId } from '../../workflows/contract/ids.ts';
-import { present } from '../../workflows/contract/present.ts';
+import { agentSessionId } from '../../client/faces/contract.ts';
+import { present, ClientProblem } from '../../client/faces/basics.ts';
+import type { TranscriptEntry } from '../../client/faces/types.ts';
 import { refuseSteering } from './problems.ts';
 import { type ApiRequest, checkRunOptions, postRoute, type Route, unlessDone, getRoute } from './route.ts';
 import { scheduling } from './scheduling.ts';
 import * as shapes from './schemas.ts';
 import type { z } from 'zod';
-import type { TranscriptEntry } from '../../client/index.ts';
-import { ClientProblem } from '../../client/problem.ts';
 
 const SIZE = 200;
 const LARGEST = 1_000;

@@ -1,13 +1,12 @@
 // Looks at the parts that the page depends on: how fast the server and the store answer, and who
 // polls for work. One look serves all viewers.
 import type { Client } from '@temporalio/client';
-import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import type { CommandPolicy, ShadowRoom, ShadowSize, OpenedServer } from '../../client/face-types.ts';
-import { measureShadow, readRoom } from '../../store/snapshots/shadow-size.ts';
+import { snapshotsFolderOf, measureShadow, readRoom } from '../../client/faces/files.ts';
+import type { CommandPolicy, ShadowRoom, ShadowSize, OpenedServer } from '../../client/faces/types.ts';
+import { impatient } from '../../client/faces/reading.ts';
+import { livePollers } from '../../client/faces/servers.ts';
 import { reasonOf } from '../../system/text.ts';
-import { impatient } from '../../client/sessions/persist.ts';
 import { readBeats } from '../../connection/worker-beats.ts';
-import { livePollers } from '../../client/sessions/worker-polls.ts';
 
 /** Milliseconds that a part took to answer, or why it did not. */
 export type HealthAnswer = { readonly ms: number } | { readonly problem: string };

@@ -2,11 +2,9 @@
 import { createLimit, pause } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import type { ScheduleInfo } from '../../client/index.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
-import { clockChangeText, scheduleStateText } from '../../client/render/tables.ts';
-import { shortTime } from '../../client/units.ts';
+import type { ScheduleInfo } from '../../client/faces/types.ts';
+import { ClientProblem, shortTime } from '../../client/faces/basics.ts';
+import { isUnderWay, clockChangeText, scheduleStateText } from '../../client/faces/lists.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
 import { EmptyCard } from '../empty-card.tsx';

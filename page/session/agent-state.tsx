@@ -1,5 +1,5 @@
 // Draws how an agent stands, wherever its caller names it.
-import type { SessionInfo } from '../../client/index.ts';
+import type { SessionInfo } from '../../client/faces/types.ts';
 import { agentStateOf } from '../fleet/session-state.ts';
 import { TimedText } from '../figures.tsx';
 import { Icon } from '../icons.tsx';

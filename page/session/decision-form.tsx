@@ -1,10 +1,10 @@
 // Draws a call that waits, at the foot of its session: what it would do, and the answers in one
 // row. For a question of the model: its text and the possible answers.
 import { showUnseen } from '../../system/text.ts';
-import { isElicited } from '../../workflows/contract/people.ts';
-import { oneLine } from '../../client/paint.ts';
-import type { WaitingApproval } from '../../client/index.ts';
-import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
+import { isElicited } from '../../client/faces/contract.ts';
+import { oneLine } from '../../client/faces/basics.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { ofAgent, parseQuestion } from '../../client/faces/words.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
 import { CallView } from '../call-views/call-view.tsx';
 import type { CallPlace } from '../call-views/call-place.ts';

@@ -1,13 +1,11 @@
 // Draws what a session does now, next to its transcript: steps and tasks, cost, context, files,
 // agents, commands in the background, and what was asked of it.
 import { onOneLine, showUnseen } from '../../system/text.ts';
-import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
-import { nowText as stepText } from '../../client/render/now-words.ts';
-import { endWords } from '../../client/render/ending-words.ts';
-import type { RunningState } from '../../client/index.ts';
-import type { BackgroundCommand } from '../../client/face-types.ts';
-import { isSilentSession } from '../../client/sessions/running/with-running.ts';
-import { formatCount, formatMoney } from '../../client/units.ts';
+import { isUnderWay, phaseText, isSilentSession } from '../../client/faces/lists.ts';
+import { nowText as stepText, endWords } from '../../client/faces/words.ts';
+import type { RunningState, BackgroundCommand } from '../../client/faces/types.ts';
+import { formatCount, formatMoney } from '../../client/faces/basics.ts';
+import { listTouchedFiles } from '../../client/faces/files.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { AreaPlot, formatNumber, TimedText } from '../figures.tsx';
 import { Icon, type IconName } from '../icons.tsx';
@@ -16,7 +14,6 @@ import { AgentState } from './agent-state.tsx';
 import { ContextLines } from './inspector.tsx';
 import { RequestList } from './lately.tsx';
 import { isOpening, transcriptFacts } from './session-facts.ts';
-import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
 export function NowPart({ standing }: { readonly standing: Standing }) {
   const { seen: description, background, recent, config } = standing;

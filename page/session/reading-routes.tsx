@@ -1,9 +1,9 @@
 // The addresses under which a session can be looked at: its views, and the parts of them that are
 // loaded later.
 import type { Context, Hono } from 'hono';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { sessionIdProblem } from '../../client/sessions/session-id.ts';
+import type { SessionId, Entry, Item } from '../../client/faces/types.ts';
+import { ClientProblem, sessionIdProblem, formatMoney, shortTime, formatSize } from '../../client/faces/basics.ts';
+import { matchAgents } from '../../client/faces/reading.ts';
 import { comparePage } from '../compare/compare-page.tsx';
 import { sendFeed } from '../feed/event-stream.ts';
 import { type OpenFeeds, withFeed } from '../feed/open-feeds.ts';
@@ -19,15 +19,11 @@ import { readForm } from './actions.ts';
 import { rewindForm, rewindPreview, RewindRefused } from './rewind-preview.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session-page.tsx';
 import { showUnseen } from '../../system/text.ts';
-import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
-import { formatMoney, shortTime, formatSize } from '../../client/units.ts';
 import { formatNumber, LocalTime } from '../figures.tsx';
 import { EmptyCard } from '../empty-card.tsx';
 import { AgentState } from './agent-state.tsx';
 import { transcriptFacts } from './session-facts.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
-import type { Entry } from '../../client/index.ts';
-import type { Item } from '../../client/face-types.ts';
 
 export type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
 

@@ -13,7 +13,7 @@ import { AboutPart } from './inspector.tsx';
 import { MapFrame } from './minimap.tsx';
 import { RewindDialog } from './rewind-preview.tsx';
 import { SteerForms } from './steer-forms.tsx';
-import { LONGEST_ASIDE } from '../../workflows/contract/aside.ts';
+import { LONGEST_ASIDE } from '../../client/faces/contract.ts';
 
 const PARTS = {
   transcript: 'Transcript',

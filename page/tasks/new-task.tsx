@@ -2,12 +2,9 @@
 // to ask before, and how much it may take.
 import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { permissionModes } from '../../workflows/contract/permission-rules.ts';
-import { present } from '../../workflows/contract/present.ts';
-import type { QuerySource } from '../../workflows/contract/facts.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
+import type { SessionInfo, QuerySource, PermissionMode } from '../../client/faces/types.ts';
+import { ClientProblem, present } from '../../client/faces/basics.ts';
+import { permissionModes } from '../../client/faces/contract.ts';
 import { DialogHead } from '../dialog-head.tsx';
 import type { PagePorts } from '../ports.ts';
 

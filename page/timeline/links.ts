@@ -1,5 +1,5 @@
 // Links to an iteration on the page.
-import type { Iteration } from '../../client/face-types.ts';
+import type { Iteration } from '../../client/faces/types.ts';
 
 /** Returns the address of its part of the transcript. */
 export function linkOf(session: string, { run, iteration, position, reply }: Iteration): string {

@@ -1,8 +1,8 @@
 // Draws the plots above a timeline: how full the context was, tokens, cost, and cache hits, over
 // all iterations of a session. A column shows its numbers on hover and links to its bar.
 import type { Child } from 'hono/jsx';
-import type { RunConfig } from '../../client/face-types.ts';
-import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
+import type { RunConfig } from '../../client/faces/types.ts';
+import { formatCount, formatMoney, formatTokens } from '../../client/faces/basics.ts';
 import { shortAmount } from '../figures.tsx';
 import type { Column } from './columns.ts';
 import { rowId } from './links.ts';

@@ -1,31 +1,44 @@
 // Shows one entry of a transcript. All words of models, tools and people are text, with unseen
 // characters named.
 import { showUnseen } from '../../system/text.ts';
-import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry, SessionInfo, Outcome } from '../../client/index.ts';
-import type { Item, ReplyItem } from '../../client/face-types.ts';
-import { isRepeated } from '../../store/log/entries.ts';
-import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
-import type { CompactionTrigger, RunEnded } from '../../workflows/contract/activities.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
-import { totalTokens } from '../../workflows/contract/loop.ts';
-import { epochText } from '../../client/render/epoch-words.ts';
-import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
-import { contextText } from '../../client/render/context-words.ts';
-import { outcomeText } from '../../client/render/ending-words.ts';
-import { searchBlockLine } from '../../client/render/search-words.ts';
-import { steeringText } from '../../client/render/steered-words.ts';
-import { terminalDetail } from '../../client/sessions/outcome.ts';
-import { formatCount, formatMoney, formatTokens, shortTime } from '../../client/units.ts';
-import { SHOWN } from '../../client/render/diff-rows.ts';
+import type {
+  BoundaryEntry,
+  Entry,
+  EpochEntry,
+  ReplyEntry,
+  SessionInfo,
+  Outcome,
+  Item,
+  ReplyItem,
+  CompactionTrigger,
+  RunEnded,
+  Hash,
+} from '../../client/faces/types.ts';
+import {
+  isRepeated,
+  epochText,
+  isOrdinary,
+  noticeText,
+  transitionText,
+  contextText,
+  outcomeText,
+  searchBlockLine,
+  steeringText,
+  terminalDetail,
+  SHOWN,
+  isUntimed,
+} from '../../client/faces/words.ts';
+import { joinSystemPrompt } from '../../client/faces/reading.ts';
+import { totalTokens } from '../../client/faces/contract.ts';
+import { formatCount, formatMoney, formatTokens, shortTime } from '../../client/faces/basics.ts';
+import { isReply } from '../../client/faces/history.ts';
 import { CallCard, type Progress, type ShownCall, callId, placeOf } from './call-card.tsx';
 import { ForkFromHere } from '../session/fork-from-here.tsx';
 import { MarkdownText } from '../text/markdown-view.tsx';
-import { isReply } from '../../client/sessions/history/items.ts';
 import { TimedText } from '../figures.tsx';
 import { Moment, htmlOf } from '../layout.tsx';
 import { FoldedText, MarkdownSaid, MediaList, SpokenText } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
-import { isUntimed } from '../../store/live/retell.ts';
 import { Icon } from '../icons.tsx';
 
 export type ItemContext = {

@@ -3,8 +3,10 @@
 import { raw } from 'hono/html';
 import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import { nowText } from '../../client/render/now-words.ts';
-import { formatCount, formatSize } from '../../client/units.ts';
+import { nowText } from '../../client/faces/words.ts';
+import { formatCount, formatSize } from '../../client/faces/basics.ts';
+import type { SessionInfo, SessionActivity } from '../../client/faces/types.ts';
+import { hostQueue, TASK_QUEUE } from '../../client/faces/contract.ts';
 import { Age, formatNumber } from '../figures.tsx';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles } from '../feed/troubles.ts';
@@ -13,8 +15,6 @@ import { Icon } from '../icons.tsx';
 import { htmlOf, Layout } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { Banner } from '../session/frame.tsx';
-import type { SessionInfo, SessionActivity } from '../../client/index.ts';
-import { hostQueue, TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { WorkerBeat } from '../../connection/worker-beats.ts';
 import type { Poller } from './pollers.ts';
 

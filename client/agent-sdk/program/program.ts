@@ -5,21 +5,18 @@
 // missed, once. Without a name every query is new: the same words may be another person's.
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MessageId } from '../../../workflows/contract/ids.ts';
-import { newSessionId } from '../../sessions/session-id.ts';
-import { newMessageId } from '../../sessions/message-id.ts';
+import type { MessageId, PerdureConfig, OpenedServer, ForWorkers } from '../../faces/types.ts';
+import { newSessionId } from '../../faces/basics.ts';
+import { newMessageId, openSessionsIn } from '../../faces/sessions.ts';
+import { isForItsProgram } from '../../faces/contract.ts';
+import { forWorkersOf } from '../../faces/tools.ts';
+import { openWholeServer } from '../../faces/servers.ts';
 import type { Options } from '../shapes/options.ts';
 import type { QueryPrompt } from '../shapes/query.ts';
 import { createHash, randomUUID } from 'node:crypto';
 import { codeOf } from '../../../system/text.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../../../system/process/identity.ts';
-import type { PerdureConfig } from '../../index.ts';
-import type { OpenedServer } from '../../face-types.ts';
 import type { Env } from '../../../connection/data-folder.ts';
-import { type ForWorkers, isForItsProgram } from '../../../workflows/contract/task-queue.ts';
-import { forWorkersOf } from '../../../worker/config/queue.ts';
-import { openWholeServer } from '../../runtime/open-server.ts';
-import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 
 export type ProgramQuery = {
   /** The id of the session that the query begins. */

@@ -1,0 +1,58 @@
+// What happens in a session, in words and rows: its events and entries, how it ended, what a call
+// does and what a decision is about.
+export {
+  approvalHint,
+  approvalText,
+  approvalWhat,
+  approvalWhy,
+  areNumbered,
+  callToDecideText,
+  ofAgent,
+  parseQuestion,
+} from '../render/approval-text.ts';
+export { compactionText, contextText, describeStaged, fullCommand, shortenedText } from '../render/context-words.ts';
+export { changeOf, diffRows, SHOWN } from '../render/diff-rows.ts';
+export { endingText, endWords, errorOf, outcomeText, unlessSaid } from '../render/ending-words.ts';
+export { epochText } from '../render/epoch-words.ts';
+export { callsText, filesLines } from '../render/files-words.ts';
+export { inlineSpans } from '../render/inline-markdown.ts';
+export { nowText } from '../render/now-words.ts';
+export { approvalWords, asideCost, endWord, outcomeWords } from '../render/outcome-words.ts';
+export { pairOutcomes, REPEATED } from '../render/paired-outcomes.ts';
+export {
+  conversationText,
+  countFiles,
+  markUnnamed,
+  NOT_NAMED,
+  notLookedText,
+  warningLists,
+} from '../render/rewind-words.ts';
+export { searchBlockLine, searchLine } from '../render/search-words.ts';
+export {
+  limitsText,
+  optionsText,
+  PLAIN_ACTIONS,
+  rewoundPartsText,
+  rulesText,
+  steeringText,
+  turnsText,
+} from '../render/steered-words.ts';
+export {
+  briefInput,
+  callAgain,
+  callLines,
+  callWhat,
+  compactInput,
+  inputFields,
+  NAME,
+  resultLines,
+} from '../render/tool-lines.ts';
+export { isOrdinary, noticeText, reasonText, transitionText } from '../render/words.ts';
+export { roundUsd, stopText, terminalDetail, wasInterrupted } from '../sessions/outcome.ts';
+export { isTombstone, tombstoneOf } from '../../store/live/events.ts';
+export { isUntimed, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
+export { createBodyReader, mediaNote } from '../../store/log/bodies.ts';
+export { isRepeated } from '../../store/log/entries.ts';
+export { splitQuestions } from '../../store/transcript/question-lists.ts';
+export { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
+export { taskListOf, tasksAfter } from '../../store/view/task-list.ts';
