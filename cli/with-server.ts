@@ -3,8 +3,7 @@ import { type Log, formatLog } from '../system/log.ts';
 import type { MessageId, SessionId, OpenedServer } from '../client/faces/types.ts';
 import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
 import type { Cli } from './cli.ts';
-import { listenForSignals } from './signals.ts';
-import { openUnlessTold, waitForAbort } from './open-unless-told.ts';
+import { listenForSignals, openUnlessTold, waitForAbort } from './signals.ts';
 
 /** Time for a worker that has just started on a server that is not ours to become visible. */
 const PATIENCE_MS = 3_000;

@@ -18,7 +18,7 @@ import { sendFeed } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { readFrame, sumCounts } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';
-import { EmptyCard } from './empty-card.tsx';
+import { EmptyCard } from './primitives.tsx';
 import { TimedText } from './figures.tsx';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';

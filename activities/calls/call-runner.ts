@@ -12,7 +12,7 @@ import { toolEndEvent } from '../../store/live/retell.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
 import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
-import { thisHost, type Host } from '../../system/process/host.ts';
+import { thisHost, type Host } from '../../system/process/kill-tree.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';

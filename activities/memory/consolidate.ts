@@ -14,9 +14,8 @@ import { runFields } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import { type NewNote, mergeNotes, renameIfFree, rethrowUnless } from './merge-notes.ts';
-import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes } from './notes.ts';
+import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes, quoteNote } from './notes.ts';
 import { REPLACED_NOTES, MERGE } from './pending-merge.ts';
-import { quoteNote } from './quote-note.ts';
 
 type ConsolidateWork = {
   readonly folder: string;

@@ -9,9 +9,8 @@ import { approvalHint } from '../../client/faces/words.ts';
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
-import { answerFromLine } from './answer-question.ts';
+import { answerFromLine, parseCallInput } from './answer-question.ts';
 import { LATER, pickDecision } from './pick-decision.ts';
-import { parseCallInput } from './parse-input.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;

@@ -26,13 +26,12 @@ import { findSession, type Found, newestIn, type Wanted } from '../chat/find-ses
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../prompt-argument.ts';
 import { UsageError } from '../errors.ts';
-import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
+import { refuseMistakenRules, NO_KEY, refuseToSpoil, refuseWithoutKey } from '../refuse-work.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig, workersOfNew } from '../worker-config.ts';
-import { NO_KEY, refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { openPageAt } from '../open-page.ts';
 
 type Flags = RunFlags &

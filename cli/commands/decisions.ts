@@ -14,12 +14,11 @@ import type {
 import { approvalWhat, approvalWhy } from '../../client/faces/words.ts';
 import { oneLine, shortAge, formatMoment } from '../../client/faces/basics.ts';
 import { formatTable } from '../../client/faces/lists.ts';
-import { parseCallInput } from '../approving/parse-input.ts';
+import { parseCallInput, chooseAnswer } from '../approving/answer-question.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession, withDecidingWorker } from '../decide-session.ts';
 import { UsageError, STATUS } from '../errors.ts';
 import { actOnMatching, addFilterOptions, type FilterFlags, type Many, wantsMany } from '../many-sessions.ts';
-import { chooseAnswer } from '../approving/answer-question.ts';
 import { jsonLine } from '../../system/text.ts';
 import { withServer, withSession } from '../with-server.ts';
 

@@ -18,9 +18,8 @@ import { openDataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { keepHeapSmall } from '../../system/keep-heap-small.ts';
-import { listenForSignals } from '../signals.ts';
+import { listenForSignals, waitForAbort, openUnlessTold } from '../signals.ts';
 import { sayProgress } from '../within-workplace.ts';
-import { waitForAbort, openUnlessTold } from '../open-unless-told.ts';
 import { withSession } from '../with-server.ts';
 
 export function pageCommand(program: Command, cli: Cli): void {

@@ -29,10 +29,8 @@ import {
 } from '../worker-config.ts';
 import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';
 import { UsageError, STATUS } from '../errors.ts';
-import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
-import { readPrompt } from '../prompt-argument.ts';
-import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
+import { refuseToSpoil, refuseWithoutKey, refuseMistakenRules } from '../refuse-work.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia, readPrompt } from '../prompt-argument.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace, RunFlag } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { sayIfNobodyWorks, withServer, showSent } from '../with-server.ts';

@@ -15,7 +15,7 @@ import { formatMoment, present } from '../../client/faces/basics.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
+import { refuseMistakenRules } from '../refuse-work.ts';
 import { addOptionFlags, addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';

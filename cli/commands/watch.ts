@@ -11,7 +11,7 @@ import type { Cli } from '../cli.ts';
 import { showLately } from '../chat/show-lately.ts';
 import { endStatus, followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
-import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-work.ts';
 import { findSession } from '../chat/find-session.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 

@@ -383,8 +383,8 @@ export function pressSearchKey(
   }
   if (name === 'escape' || (ctrl && (name === 'g' || name === 'c'))) return { kind: 'cancel' };
   if (name === 'backspace') return found(Array.from(query).slice(0, -1).join(''), history.length);
-  const isText = typed !== undefined && !ctrl && !meta && !/^\p{Cc}/u.test(typed);
-  if (isText) return found(query + oneLine(typed, 200), history.length);
+  const isTyped = typed !== undefined && !ctrl && !meta && !/^\p{Cc}/u.test(typed);
+  if (isTyped) return found(query + oneLine(typed, 200), history.length);
   const text = at === null ? '' : (history[at] ?? '');
   return { kind: 'take', text, isKeyOpen: !['return', 'enter', 'tab'].includes(name ?? '') };
 }

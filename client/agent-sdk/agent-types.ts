@@ -5,9 +5,8 @@ import { present, ClientProblem } from '../faces/basics.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { inwardName } from './names.ts';
 import { AUTO_IS_DEFAULT, inwardMode } from './permission-modes.ts';
-import type { AgentDefinition } from './shapes/agents.ts';
+import type { AgentDefinition, Options } from './shapes/options.ts';
 import type { AgentMcpServerSpec, McpServerConfig } from './shapes/mcp.ts';
-import type { Options } from './shapes/options.ts';
 
 /** Every agent may have these tools, whatever the program adds. */
 const OFFERED = ['agent', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'web_fetch', 'write'];

@@ -14,7 +14,7 @@ import { resultMessages } from './result-messages.ts';
 import { asksForSkills } from './skills.ts';
 import type { ModelSpend } from './tasks/session-spend.ts';
 import { serverStatuses, programTools } from './tools.ts';
-import { uuidOf } from './uuids.ts';
+import { uuidOf } from './values.ts';
 import type {
   ModelUsage,
   SDKAssistantMessage,

@@ -7,7 +7,7 @@ import { prepareWorker } from '../faces/processes.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';
 import { asksSomebody, modeInEffect, inwardMode } from './permission-modes.ts';
-import { ownEnv } from './own-env.ts';
+import { ownEnv } from './query-settings.ts';
 import { READER_LEFT, runQuery } from './run-query.ts';
 import type { Steering } from './send-messages.ts';
 import type { AccountInfo, AgentInfo, ModelInfo } from './shapes/facts.ts';

@@ -6,7 +6,7 @@ import type { Outcome, ReplyEntry } from '../faces/types.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import { toolResponse } from './tool-responses.ts';
-import { uuidOf } from './uuids.ts';
+import { uuidOf } from './values.ts';
 
 /** `reply` has the calls. Without it the structure is unknown, and the text takes its place. */
 export function resultMessages(

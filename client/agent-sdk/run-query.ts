@@ -29,10 +29,9 @@ import { clearResultMessage, initMessage, resetMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
 import { createHookRelay } from './hook-events.ts';
 import { withExtraArgs } from './extra-args.ts';
-import { ownEnv, requireKey } from './own-env.ts';
+import { ownEnv, requireKey, withSettings } from './query-settings.ts';
 import { removeSession } from './sessions/remove-session.ts';
 import { translateOptions } from './options.ts';
-import { withSettings } from './query-settings.ts';
 import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
 import {

@@ -14,7 +14,7 @@ export {
   truncateToWidth,
   wrapLine,
 } from '../render/width.ts';
-export { newSessionId, parseSessionId, sessionIdProblem } from '../sessions/session-id.ts';
+export { newSessionId, parseSessionId, sessionIdProblem } from '../sessions/ids.ts';
 export {
   formatCount,
   formatMoment,

@@ -13,7 +13,6 @@ export {
 export { compactionText, contextText, describeStaged, fullCommand, shortenedText } from '../render/context-words.ts';
 export { changeOf, diffRows, SHOWN } from '../render/diff-rows.ts';
 export { endingText, endWords, errorOf, outcomeText, unlessSaid } from '../render/ending-words.ts';
-export { epochText } from '../render/epoch-words.ts';
 export { callsText, filesLines } from '../render/files-words.ts';
 export { inlineSpans } from '../render/inline-markdown.ts';
 export { nowText } from '../render/now-words.ts';
@@ -27,7 +26,6 @@ export {
   notLookedText,
   warningLists,
 } from '../render/rewind-words.ts';
-export { searchBlockLine, searchLine } from '../render/search-words.ts';
 export {
   limitsText,
   optionsText,
@@ -47,7 +45,15 @@ export {
   NAME,
   resultLines,
 } from '../render/tool-lines.ts';
-export { isOrdinary, noticeText, reasonText, transitionText } from '../render/words.ts';
+export {
+  epochText,
+  isOrdinary,
+  noticeText,
+  reasonText,
+  searchBlockLine,
+  searchLine,
+  transitionText,
+} from '../render/words.ts';
 export { roundUsd, stopText, terminalDetail, wasInterrupted } from '../sessions/outcome.ts';
 export { isTombstone, tombstoneOf } from '../../store/live/events.ts';
 export { isUntimed, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';

@@ -10,7 +10,7 @@ import { createMailbox } from '../mailbox.ts';
 import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { parseMessageId } from '../sessions/message-id.ts';
+import { parseMessageId } from '../sessions/ids.ts';
 import type { LiveEvents } from '../sessions/start.ts';
 import { announceHostChanges } from '../sessions/observed-phase.ts';
 import type { TranscriptReader } from '../sessions/transcript-reader.ts';

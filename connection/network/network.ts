@@ -297,7 +297,7 @@ function listSystemCertificates(env: Env): readonly string[] {
   if (!named && 'getCACertificates' in tls && typeof tls.getCACertificates === 'function') {
     return tls.getCACertificates('system') as readonly string[];
   }
-  const file = [...(named ? [named] : []), ...BUNDLES].find((each) => existsSync(each));
+  const file = [...(named ? [named] : []), ...CERTIFICATE_BUNDLES].find((each) => existsSync(each));
   if (file === undefined || (named && file !== named))
     throw new SetupProblem(
       'NODE_USE_SYSTEM_CA asks for certificates that are not found: name their file in SSL_CERT_FILE, or leave it out',

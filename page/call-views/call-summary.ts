@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { formatCount } from '../../client/faces/basics.ts';
 import { parseQuestion } from '../../client/faces/words.ts';
-import type { IconName } from '../icons.tsx';
+import type { IconName } from '../primitives.tsx';
 import { asRecord, readWanted } from './file-change.ts';
 import { judgeCommand } from './risky-commands.ts';
 

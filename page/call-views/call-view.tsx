@@ -3,7 +3,7 @@
 import { showUnseen } from '../../system/text.ts';
 import { formatCount } from '../../client/faces/basics.ts';
 import { parseQuestion } from '../../client/faces/words.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { asRecord, compareFile, readWanted, type DiffLine, type PreviewedChange, type FileNow } from './file-change.ts';
 import { callKindOf } from './call-summary.ts';
 import { judgeCommand, type RiskyWord } from './risky-commands.ts';

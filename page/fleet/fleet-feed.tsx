@@ -9,7 +9,7 @@ import { readWaiting } from '../feed/read-waiting.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { sumCounts } from '../frame/frame-state.tsx';
 import { formatNumber } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { Banner } from '../session/frame.tsx';

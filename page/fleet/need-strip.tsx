@@ -5,7 +5,7 @@ import type { WaitingApproval } from '../../client/faces/types.ts';
 import { formatCount, oneLine } from '../../client/faces/basics.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
 import { Age, formatNumber } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { MOST_WHAT } from '../session/decision-form.tsx';
 
 /** Rows of the strip: with them the list below still begins within the first screen. */

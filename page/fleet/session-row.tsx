@@ -6,7 +6,7 @@ import { formatMoney } from '../../client/faces/basics.ts';
 import { tagValues } from '../../client/faces/contract.ts';
 import { hashOf } from '../../client/faces/sessions.ts';
 import { Age, formatNumber, HourPlot, MeterBar, shortAmount, TimedText } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
 import type { RunEnds } from './run-ends.ts';

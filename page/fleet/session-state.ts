@@ -6,7 +6,7 @@ import { phaseText, isSilentSession } from '../../client/faces/lists.ts';
 import { configurationName } from '../../client/faces/sessions.ts';
 import { nowText, reasonText, stopText } from '../../client/faces/words.ts';
 import { formatCount } from '../../client/faces/basics.ts';
-import type { IconName } from '../icons.tsx';
+import type { IconName } from '../primitives.tsx';
 import { isBadReason } from './fleet-view.ts';
 
 export type StateTone = 'run' | 'wait' | 'fail' | 'ok' | 'park' | 'idle';

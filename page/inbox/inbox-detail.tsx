@@ -10,9 +10,9 @@ import { summarizeCall } from '../call-views/call-summary.ts';
 import { CallView } from '../call-views/call-view.tsx';
 import type { FileNow } from '../call-views/file-change.ts';
 import { LocalTime } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { Moment } from '../layout.tsx';
-import { jsonOf } from '../call-views/json-of.ts';
+import { jsonOf } from '../session/decision-form.tsx';
 import { PersonName } from '../session/lately.tsx';
 import type { InboxItem, OfferedRule } from './inbox-items.ts';
 

@@ -10,7 +10,7 @@ import { holdAnswers, type PagePorts } from '../ports.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { readWaiting } from '../feed/read-waiting.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { Age, formatNumber } from '../figures.tsx';
 import { htmlOf } from '../layout.tsx';
 import { Banner } from '../session/frame.tsx';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { OverlapPolicy, Schedules } from '../../client/faces/types.ts';
 import { overlapPolicies } from '../../client/faces/schedules.ts';
 import { present } from '../../client/faces/basics.ts';
-import { DialogHead } from '../dialog-head.tsx';
+import { DialogHead } from '../primitives.tsx';
 import type { PagePorts } from '../ports.ts';
 import { readForm } from '../session/actions.ts';
 

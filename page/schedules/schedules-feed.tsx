@@ -7,7 +7,7 @@ import { ClientProblem, shortTime } from '../../client/faces/basics.ts';
 import { isUnderWay, clockChangeText, scheduleStateText } from '../../client/faces/lists.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
-import { EmptyCard } from '../empty-card.tsx';
+import { EmptyCard } from '../primitives.tsx';
 import { htmlOf, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { Banner } from '../session/frame.tsx';

@@ -3,7 +3,7 @@
 import { raw } from 'hono/html';
 import { ClientProblem } from '../../client/faces/basics.ts';
 import type { Schedules } from '../../client/faces/types.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { Layout } from '../layout.tsx';
 import { SCHEDULES, type SchedulesFeed } from './schedules-feed.tsx';
 

@@ -9,7 +9,7 @@ import { formatMoney, formatTokens } from '../../client/faces/basics.ts';
 import { workerName } from '../../client/faces/history.ts';
 import { formatNumber, shortAmount } from '../figures.tsx';
 import type { Standing } from '../feed/standing.tsx';
-import { Icon, type IconName } from '../icons.tsx';
+import { Icon, type IconName } from '../primitives.tsx';
 import { Moment } from '../layout.tsx';
 import { transcriptFacts } from './session-facts.ts';
 

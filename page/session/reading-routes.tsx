@@ -20,8 +20,8 @@ import { rewindForm, rewindPreview, RewindRefused } from './rewind-preview.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session-page.tsx';
 import { showUnseen } from '../../system/text.ts';
 import { formatNumber, LocalTime } from '../figures.tsx';
-import { EmptyCard } from '../empty-card.tsx';
-import { AgentState } from './agent-state.tsx';
+import { EmptyCard } from '../primitives.tsx';
+import { AgentState } from './now-part.tsx';
 import { transcriptFacts } from './session-facts.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
 

@@ -5,7 +5,7 @@ import { showUnseen } from '../../system/text.ts';
 import type { SessionInfo, QuerySource, PermissionMode } from '../../client/faces/types.ts';
 import { ClientProblem, present } from '../../client/faces/basics.ts';
 import { permissionModes } from '../../client/faces/contract.ts';
-import { DialogHead } from '../dialog-head.tsx';
+import { DialogHead } from '../primitives.tsx';
 import type { PagePorts } from '../ports.ts';
 
 const MODES: Readonly<Record<PermissionMode, string>> = {

@@ -36,8 +36,7 @@ import {
   toolsOf,
 } from './clock-rows.ts';
 import { columnsOf } from './columns.ts';
-import { linkOf, rowId } from './links.ts';
-import { PlotList } from './plots.tsx';
+import { linkOf, rowId, PlotList } from './plots.tsx';
 
 /** Bars drawn at once. */
 const WINDOW = 200;

@@ -16,7 +16,7 @@ import { AGENT_TOOL } from '../../client/faces/contract.ts';
 import { formatCount, formatMoney, shortTime, oneLine } from '../../client/faces/basics.ts';
 import { agentStateOf, type SessionState, type StateTone } from '../fleet/session-state.ts';
 import { TimedText } from '../figures.tsx';
-import { Icon, type IconName } from '../icons.tsx';
+import { Icon, type IconName } from '../primitives.tsx';
 import { CallInput, changeCounts, CountWords } from './call-input.tsx';
 import { MediaList } from './said.tsx';
 

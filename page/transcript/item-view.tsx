@@ -39,7 +39,7 @@ import { TimedText } from '../figures.tsx';
 import { Moment, htmlOf } from '../layout.tsx';
 import { FoldedText, MarkdownSaid, MediaList, SpokenText } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 
 export type ItemContext = {
   readonly session: string;

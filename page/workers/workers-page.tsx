@@ -11,7 +11,7 @@ import { Age, formatNumber } from '../figures.tsx';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles } from '../feed/troubles.ts';
 import type { HealthAnswer, FrameHealth, SnapshotsHealth } from '../frame/health.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { htmlOf, Layout } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { Banner } from '../session/frame.tsx';

@@ -1,6 +1,6 @@
 // Checks the messages as a conversation, as the API does: roles, empty contents, the first and the
 // last one.
-import { blockProblem } from './blocks.ts';
+import { blockProblem, sayingProblem } from './blocks.ts';
 import { findLeadingBlock } from '../compaction/blocks.ts';
 import { findProfile } from '../models/profiles.ts';
 import { isSummaryRequest } from './compaction.ts';
@@ -13,7 +13,6 @@ import {
   problemWithCode,
   type RequestProblem,
 } from './shape.ts';
-import { sayingProblem } from './text.ts';
 import {
   isSilent,
   listBlocks,

@@ -14,7 +14,7 @@ import {
   type RequestRules,
   stringProblem,
 } from './shape.ts';
-import { textProblem } from './text.ts';
+import { textProblem } from './blocks.ts';
 import { toolChangesProblem } from './tool-changes.ts';
 import { toolsProblem } from './tools.ts';
 import type { ModelProfile, ProfileEffort, ThinkingType } from '../models/model-profile.ts';

@@ -5,7 +5,7 @@ import type { Entry, OpenedServer, ForWorkers } from '../../faces/types.ts';
 import { forItsProgram, isForItsProgram } from '../../faces/contract.ts';
 import { ClientProblem, newSessionId } from '../../faces/basics.ts';
 import { resultUuid } from '../result-messages.ts';
-import { uuidOf } from '../uuids.ts';
+import { uuidOf } from '../values.ts';
 import type { Options } from '../shapes/options.ts';
 import type { RewindFilesResult } from '../shapes/query.ts';
 

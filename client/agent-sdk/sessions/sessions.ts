@@ -8,7 +8,7 @@ import { present, ClientProblem, parseSessionId } from '../../faces/basics.ts';
 import { openWholeServer } from '../../faces/servers.ts';
 import { keySegment, parseStored } from '../../faces/sessions.ts';
 import { messagesOfEntry } from '../messages.ts';
-import { uuidOf } from '../uuids.ts';
+import { uuidOf } from '../values.ts';
 import type {
   ForkSessionOptions,
   ForkSessionResult,

@@ -4,7 +4,7 @@ import { present } from '../../faces/basics.ts';
 import type { Bodies, Entry, ReplyEntry, RunEnded, UserEntry, Spend, Terminal } from '../../faces/types.ts';
 import { addSpend, noSpend, totalTokens } from '../../faces/contract.ts';
 import { messagesOfEntry, outwardMessage } from '../messages.ts';
-import { uuidOf } from '../uuids.ts';
+import { uuidOf } from '../values.ts';
 import type { SDKAssistantMessage, SDKMessage, SDKUserMessage } from '../shapes/messages.ts';
 import { type CalledAgent, taskOf } from './called-agents.ts';
 

@@ -3,7 +3,7 @@
 import { present } from '../../faces/basics.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../faces/types.ts';
 import { describeCommand, readStartedId, sourceName } from '../../faces/tools.ts';
-import { uuidOf } from '../uuids.ts';
+import { uuidOf } from '../values.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 
 type Command = { readonly id: string; readonly command: string; readonly toolUseId: string };

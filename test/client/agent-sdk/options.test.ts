@@ -8,7 +8,7 @@ import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { initMessage } from '../../../client/agent-sdk/messages.ts';
 import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { toInwardInput, MODEL_TOOL_NAMES, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
-import type { AgentDefinition } from '../../../client/agent-sdk/shapes/agents.ts';
+import type { AgentDefinition } from '../../../client/agent-sdk/shapes/options.ts';
 import type { ToolAnnotations } from '../../../client/agent-sdk/shapes/mcp.ts';
 import type { OnElicitation } from '../../../client/agent-sdk/shapes/permissions.ts';
 import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';

@@ -1,8 +1,9 @@
-// Ids of sessions, chosen by the caller or made here. A session's id is its workflow's id and part
-// of file names.
-import { randomInt } from 'node:crypto';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+// Ids of sessions and messages, chosen by the caller or made here. A session's id is its workflow's
+// id and part of file names.
+import { randomInt, randomUUID } from 'node:crypto';
+import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
+import { LONGEST_ID } from '../../workflows/contract/session.ts';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** With 36^10 ids, two of a billion sessions share one once in a few thousand machines. */
@@ -27,4 +28,24 @@ export function parseSessionId(id: string): SessionId {
   const problem = sessionIdProblem(id);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   return id as SessionId;
+}
+
+/** Makes an id for a message: a message sent again with its id counts once. */
+export function newMessageId(): MessageId {
+  return randomUUID() as MessageId;
+}
+
+/** Returns a sentence that says what is wrong with a message's id, or undefined. */
+function messageIdProblem(id: unknown): string | undefined {
+  if (typeof id !== 'string')
+    return `the message's id is no text: give 1 to ${LONGEST_ID} characters, or none to have one made`;
+  if (id !== '' && id.length <= LONGEST_ID) return undefined;
+  return `the message's id has ${id.length} characters: give 1 to ${LONGEST_ID}, or none to have one made`;
+}
+
+/** Throws ClientProblem for a text that cannot be a message's id. */
+export function parseMessageId(id: string): MessageId {
+  const problem = messageIdProblem(id);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  return id as MessageId;
 }

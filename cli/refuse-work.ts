@@ -1,10 +1,13 @@
-// Refuses work that the scripted model cannot do. It answers when no key is set and knows one task
-// only: other tasks are refused before they begin, and it does not end what a real model has begun.
+// Refuses work before anything starts: what the scripted model cannot do, and a permission rule that
+// must have meant another tool. The scripted model answers when no key is set and knows one task
+// only: other tasks are refused, and it does not end what a real model has begun.
 import type { Env } from '../connection/data-folder.ts';
 import { isKeyless } from '../client/faces/processes.ts';
-import type { PerdureClient } from '../client/faces/types.ts';
+import type { PerdureClient, PerdureConfig, OptionChanges } from '../client/faces/types.ts';
 import { oneLine } from '../client/faces/basics.ts';
 import { isUnderWay } from '../client/faces/lists.ts';
+import { WEB_SEARCH } from '../client/faces/words.ts';
+import { builtinNames, mistakenRule } from '../client/faces/sessions.ts';
 import { isDemoTask } from '../scripted-model/demo/demo-task.ts';
 import { UsageError } from './errors.ts';
 
@@ -29,4 +32,16 @@ export async function refuseToSpoil(env: Env, sessions: Pick<PerdureClient, 'lis
     const what = `session ${session} ("${oneLine(title, 60)}") is unfinished and needs a real model`;
     throw new UsageError(`${what}: set ANTHROPIC_API_KEY, cancel it, or set PERDURE_DATA to another folder`);
   }
+}
+
+/**
+ * Throws UsageError for a rule, given or configured, whose tool is nearly called so. Tools that a
+ * function of the configuration brings are known to the worker alone, which then judges.
+ */
+export function refuseMistakenRules({ permissions }: OptionChanges, config: PerdureConfig): void {
+  const { tools = [] } = config;
+  if (typeof tools === 'function') return;
+  const names = [...builtinNames, WEB_SEARCH, ...tools.map(({ name }) => name)];
+  const problem = mistakenRule(permissions ?? {}, names) ?? mistakenRule(config.permissions ?? {}, names);
+  if (problem !== undefined) throw new UsageError(problem);
 }

@@ -1,5 +1,7 @@
-// Draws the page's icons: strokes on a grid of 16, in the colour of the text around them.
+// The page's small parts: icons (strokes on a grid of 16, in the colour of the text around them), the
+// head of a form in a dialog, and the card that stands where there is nothing to show.
 import { raw } from 'hono/html';
+import type { Child } from 'hono/jsx';
 
 const DRAWINGS = {
   inbox: '<path d="M2 9.5h3.5l1 2h3l1-2H14M2 9.5 4.2 3h7.6L14 9.5V13H2z"/>',
@@ -50,5 +52,38 @@ export function Icon({ name, label }: { readonly name: IconName; readonly label?
       {label === undefined ? null : <title>{label}</title>}
       {raw(DRAWINGS[name])}
     </svg>
+  );
+}
+
+/** `id` names the title, by which the dialog is labelled. */
+export function DialogHead({ id, title }: { readonly id: string; readonly title: string }) {
+  return (
+    <header class="row">
+      <h2 id={id}>{title}</h2>
+      <button type="button" class="plain small far" data-closes>
+        Close <kbd>Esc</kbd>
+      </button>
+    </header>
+  );
+}
+
+type Props = {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly id?: string;
+  /** A title of the page itself is its heading. */
+  readonly isPage?: boolean;
+  readonly action?: Child;
+  readonly children?: Child;
+};
+
+export function EmptyCard({ icon, title, id, isPage = false, action, children }: Props) {
+  return (
+    <div id={id} class="card empty">
+      <Icon name={icon} />
+      {isPage ? <h1>{title}</h1> : <b>{title}</b>}
+      {children === undefined ? null : <p>{children}</p>}
+      {action}
+    </div>
   );
 }
