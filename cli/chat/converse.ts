@@ -24,10 +24,9 @@ import { slashCommand, slashCommands } from './slash-commands.ts';
 import type { Talk } from './talk.ts';
 import { basename } from 'node:path';
 import type { RunStatus } from '../render/run-status.ts';
-import { completeChat } from './chat-completion.ts';
+import { completeChat, listWorkspaceFiles } from './completion-sources.ts';
 import { type FooterFacts, footerText, readGitBranch } from './footer.ts';
 import { runShellLine, shellLineOf, type ShellRun, withShellRuns } from './shell-line.ts';
-import { listWorkspaceFiles } from './workspace-files.ts';
 
 export type ChatConversation = {
   readonly workplace: Workplace;

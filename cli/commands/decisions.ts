@@ -146,7 +146,7 @@ async function showApprovals(
     const { sessions } = opened;
     const waiting = await sessions.approvals(session);
     if (waiting.length > 0 && !json && !only && cli.isTerminal && cli.openInput !== null) {
-      const { decideInTurn } = await import('../approving/decide-in-turn.ts');
+      const { decideInTurn } = await import('../approving/ask-approvals.ts');
       await decideInTurn(cli, opened, waiting);
       return STATUS.ok;
     }
