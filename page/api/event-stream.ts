@@ -150,7 +150,10 @@ type Listening = {
 
 export type PlacedEvent = { readonly id: string; readonly event: Followed };
 
-export async function* eventsWithPlaces(ports: Ports, listening: Listening): AsyncGenerator<PlacedEvent, void> {
+export async function* eventsWithPlaces(
+  ports: Pick<PagePorts, 'follow'>,
+  listening: Listening,
+): AsyncGenerator<PlacedEvent, void> {
   const placing = new PlaceTracker(listening.from ?? firstPlace(listening));
   const events = listening.from === null ? newEvents(ports, listening) : continueEvents(ports, listening, placing);
   for await (const event of events) {
@@ -161,7 +164,7 @@ export async function* eventsWithPlaces(ports: Ports, listening: Listening): Asy
   }
 }
 
-function newEvents(ports: Ports, { session, goal, options }: Listening): AsyncIterable<Followed> {
+function newEvents(ports: Pick<PagePorts, 'follow'>, { session, goal, options }: Listening): AsyncIterable<Followed> {
   return ports.follow(session, { ...goal, ...options });
 }
 
@@ -171,7 +174,7 @@ function firstPlace({ seen: description, goal: { messageId, after } }: Listening
 }
 
 async function* continueEvents(
-  ports: Ports,
+  ports: Pick<PagePorts, 'follow'>,
   listening: Listening,
   placing: PlaceTracker,
 ): AsyncGenerator<Followed, void> {
