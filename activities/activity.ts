@@ -81,6 +81,7 @@ function createAttempt(context: Context): Attempt & { latest(): unknown } {
     fence: fence.check,
     isOver: (session) => isSessionOver(context.client, session),
     firingsOf: (schedule) => readFirings(context.client, schedule),
+    temporal: context.client,
     people: createPeople(() => context.client.workflow.getHandle(workflowId)),
     remembered,
     latest: () => latest,

@@ -82,7 +82,7 @@ export async function sayIfNobodyWorks(
     );
     return;
   }
-  const { waitForWorker } = await import('../client/faces/servers.ts');
+  const { waitForWorker } = await import('../connection/worker-polls.ts');
   const signal = new AbortController().signal;
   const polled = await waitForWorker({ temporal: temporal.client, taskQueue }, PATIENCE_MS, signal);
   if (!polled) cli.say(nobodyWorks(workers, session));

@@ -47,7 +47,6 @@ import {
   readStartOptions,
   stepReader,
 } from '../client/faces/history.ts';
-import { isQueuePolled } from '../client/faces/servers.ts';
 import { describeNoWorker } from '../client/faces/sessions.ts';
 import type { Env } from '../connection/data-folder.ts';
 import { AsyncResource } from 'node:async_hooks';
@@ -57,6 +56,7 @@ import { readBeats, type WorkerBeat } from '../connection/worker-beats.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import type { OperationName } from '../client/operations/operations.ts';
+import { isQueuePolled } from '../connection/worker-polls.ts';
 import type { FileNow } from './call-views/file-change.ts';
 import { readWorkspaceFile } from './inbox/workspace-file.ts';
 import { readStartedSince } from './usage/usage.ts';

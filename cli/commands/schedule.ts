@@ -256,7 +256,7 @@ async function sayIfNobodyStays(
 ): Promise<void> {
   const { taskQueue, configuration } = schedule;
   const { workersOf } = await import('../../client/faces/servers.ts');
-  const { isQueuePolled } = await import('../../client/faces/servers.ts');
+  const { isQueuePolled } = await import('../../connection/worker-polls.ts');
   const isThere =
     embedded === null
       ? await isQueuePolled({ temporal: temporal.client, taskQueue })

@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { hostQueue, TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { oneLine } from '../paint.ts';
 import type { SessionInfo } from './info.ts';
-import { type PollQuery, isQueuePolled } from './worker-polls.ts';
+import { type PollQuery, isQueuePolled } from '../../connection/worker-polls.ts';
 
 /** Milliseconds for which a list reuses an answer about a queue. */
 const ANSWER_MS = 1_000;

@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { pause } from '../../system/async.ts';
 import { type ForWorkers, forAnyWorker } from '../../workflows/contract/task-queue.ts';
 import { ClientProblem } from '../problem.ts';
-import { isQueuePolled, waitForWorker } from './worker-polls.ts';
+import { isQueuePolled, waitForWorker } from '../../connection/worker-polls.ts';
 import { describeNoWorker } from './no-worker.ts';
 
 export type WatchPollers = {

@@ -12,13 +12,8 @@ import { ClientProblem } from '../problem.ts';
 import { carryAt } from '../sessions/carry-at.ts';
 import { startCarried } from '../sessions/send.ts';
 import type { CarriedSnapshots, packSnapshots } from './carry-snapshots.ts';
-import {
-  type ImportedOptions,
-  describeImportedOptions,
-  readSessionFile,
-  type SessionHeader,
-  writeLines,
-} from './session-file.ts';
+import { readSessionFile, type SessionHeader, writeLines } from './session-file.ts';
+import { type ImportedOptions, describeImportedOptions } from './brought.ts';
 import { open, rm } from 'node:fs/promises';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import type { StoreCare } from '../../store/values/store-care.ts';

@@ -4,9 +4,9 @@ import type { Client } from '@temporalio/client';
 import { snapshotsFolderOf, measureShadow, readRoom } from '../../client/faces/files.ts';
 import type { CommandPolicy, ShadowRoom, ShadowSize, OpenedServer } from '../../client/faces/types.ts';
 import { impatient } from '../../client/faces/reading.ts';
-import { livePollers } from '../../client/faces/servers.ts';
 import { reasonOf } from '../../system/text.ts';
 import { readBeats } from '../../connection/worker-beats.ts';
+import { livePollers } from '../../connection/worker-polls.ts';
 
 /** Milliseconds that a part took to answer, or why it did not. */
 export type HealthAnswer = { readonly ms: number } | { readonly problem: string };

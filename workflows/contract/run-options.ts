@@ -245,6 +245,12 @@ export const RUN_OPTIONS = {
     hint: ' (the default)',
     off: 'capture no files: the session can be neither compared nor taken back with them',
   }),
+  /** The session never moves to another host, where hosts share a store (T18). */
+  stay: switchOption('stay', {
+    flag: '--stay',
+    says: 'wait for the host that has the files, however long it is away',
+    off: 'go on with the last snapshot of the files on another host when this one is away (the default)',
+  }),
   /**
    * After a natural end, the small model suggests what the person may write next, and the memo
    * tells it (L56).

@@ -16,7 +16,8 @@ export type SteeringRecord = {
     | 'setOptions'
     | 'snip'
     | 'repair'
-    | 'rewind';
+    | 'rewind'
+    | 'move';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The name of the person who did it; absent where it was not given. */
