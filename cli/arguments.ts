@@ -2,7 +2,8 @@
 // person at the terminal.
 import type { SessionId, OpenedServer } from '../client/faces/types.ts';
 import { isName, WORKFLOW_TYPE } from '../client/faces/contract.ts';
-import { sessionIdProblem, ClientProblem } from '../client/faces/basics.ts';
+import { sessionIdProblem } from '../client/faces/basics.ts';
+import { ClientProblem } from '../client/faces/start.ts';
 import { UsageError } from './errors.ts';
 
 import type { Cli } from './cli.ts';

@@ -1,5 +1,5 @@
 // Asks at a terminal, once, whether commands of agents may run where nothing can confine them.
-import { findUnconfinedQuestion } from '../client/faces/processes.ts';
+import { findUnconfinedQuestion } from '../client/faces/flags.ts';
 import type { PerdureConfig } from '../client/faces/types.ts';
 import type { Cli } from './cli.ts';
 

@@ -2,7 +2,8 @@
 // else.
 import type { Env } from '../connection/data-folder.ts';
 import { reasonOf, showUnseen } from '../system/text.ts';
-import { createRedactor, COLUMNS, detectPaint, markRows, setAmbiguousWide } from '../client/faces/basics.ts';
+import { markRows, setAmbiguousWide } from '../client/faces/basics.ts';
+import { createRedactor, COLUMNS, detectPaint } from '../client/faces/start.ts';
 import type { Paint } from '../client/faces/types.ts';
 import { utf8Text } from '../system/read-named-file.ts';
 import { BottomArea } from './terminal/bottom-area.ts';

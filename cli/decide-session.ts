@@ -8,7 +8,7 @@ import type {
   OpenedServer,
 } from '../client/faces/types.ts';
 import { actWithWorker, keepWorker } from '../client/faces/processes.ts';
-import { oneLine } from '../client/faces/basics.ts';
+import { oneLine } from '../client/faces/start.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { logToPerson, sayIfNobodyWorks, withSession } from './with-server.ts';

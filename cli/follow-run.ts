@@ -3,7 +3,8 @@
 import { reasonOf } from '../system/text.ts';
 import type { MessageId, SessionId, Workplace, Followed, FollowOptions, RunOutcome } from '../client/faces/types.ts';
 import { agentsAtWork, isAtRest } from '../client/faces/sessions.ts';
-import { ClientProblem, actOnAbort, LEAVING_MS } from '../client/faces/basics.ts';
+import { actOnAbort, LEAVING_MS } from '../client/faces/basics.ts';
+import { ClientProblem } from '../client/faces/start.ts';
 import { wasInterrupted } from '../client/faces/words.ts';
 import { awaitInTime } from '../system/async.ts';
 import type { Cli } from './cli.ts';

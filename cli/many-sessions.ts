@@ -2,7 +2,8 @@
 import type { Command } from 'commander';
 import type { OpenedServer, SessionInfo } from '../client/faces/types.ts';
 import { parseFilter } from '../client/faces/lists.ts';
-import { oneLine, formatCount } from '../client/faces/basics.ts';
+import { formatCount } from '../client/faces/basics.ts';
+import { oneLine } from '../client/faces/start.ts';
 import { reasonOf } from '../system/text.ts';
 import type { Cli } from './cli.ts';
 import { STATUS, UsageError } from './errors.ts';

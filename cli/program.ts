@@ -1,6 +1,6 @@
 // Builds the program of `perdure` from the commands that are asked for.
 import { Command } from 'commander';
-import { VERSION } from '../client/faces/basics.ts';
+import { VERSION } from '../client/faces/start.ts';
 import type { Cli } from './cli.ts';
 
 const VERBOSE = ['--verbose', 'print more, with stack traces'] as const;
@@ -71,7 +71,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     open: async () => (await import('./commands/page.ts')).openCommand,
   },
   Decide: {
-    approvals: async () => (await import('./commands/decisions.ts')).approvalsCommand,
+    approvals: async () => (await import('./commands/approvals.ts')).approvalsCommand,
     approve: async () => (await import('./commands/decisions.ts')).approveCommand,
     deny: async () => (await import('./commands/decisions.ts')).denyCommand,
     interrupt: async () => (await import('./commands/stops.ts')).interruptCommand,

@@ -4,10 +4,10 @@
 import type { Env } from '../connection/data-folder.ts';
 import { isKeyless } from '../client/faces/processes.ts';
 import type { PerdureClient, PerdureConfig, OptionChanges } from '../client/faces/types.ts';
-import { oneLine } from '../client/faces/basics.ts';
+import { oneLine } from '../client/faces/start.ts';
 import { isUnderWay } from '../client/faces/lists.ts';
 import { WEB_SEARCH } from '../client/faces/words.ts';
-import { builtinNames, mistakenRule } from '../client/faces/sessions.ts';
+import { builtinNames, mistakenRule } from '../client/faces/rules.ts';
 import { isDemoTask } from '../scripted-model/demo/demo-task.ts';
 import { UsageError } from './errors.ts';
 

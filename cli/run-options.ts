@@ -2,9 +2,10 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { optionsProblem, withChanges, OPTION_BOUNDS, RUN_OPTIONS } from '../client/faces/contract.ts';
+import { optionsProblem, withChanges, OPTION_BOUNDS, RUN_OPTIONS } from '../client/faces/options.ts';
 import type { OptionKind, RunOptions, OptionChanges, PermissionRules } from '../client/faces/types.ts';
-import { sessionIdProblem, parseDuration, oneLine } from '../client/faces/basics.ts';
+import { sessionIdProblem, parseDuration } from '../client/faces/basics.ts';
+import { oneLine } from '../client/faces/start.ts';
 import { UsageError } from './errors.ts';
 import { modelProblem } from '../models/find-model.ts';
 import { addValue, isNone, NONE, pairsOf } from './repeatable.ts';

@@ -3,8 +3,9 @@
 import { jsonLine, reasonOf } from '../system/text.ts';
 import type { MessageId, SessionId, Followed, PerdureClient } from '../client/faces/types.ts';
 import { SCRIPTED_NOTICE } from '../client/faces/processes.ts';
-import { isApprovalEvent, createAlwaysRules, newMessageId } from '../client/faces/sessions.ts';
-import { oneLine } from '../client/faces/basics.ts';
+import { isApprovalEvent, newMessageId } from '../client/faces/sessions.ts';
+import { createAlwaysRules } from '../client/faces/rules.ts';
+import { oneLine } from '../client/faces/start.ts';
 import { type DrawnTerminal, eventRenderer } from './render/events.ts';
 import { activityText, FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
 import { askApprovals } from './approving/ask-approvals.ts';

@@ -10,7 +10,7 @@ import type {
   ForWorkers,
 } from '../client/faces/types.ts';
 import { isKeyless, actWithWorker, keepWorker } from '../client/faces/processes.ts';
-import { ClientProblem } from '../client/faces/basics.ts';
+import { ClientProblem } from '../client/faces/start.ts';
 import type { Env } from '../connection/data-folder.ts';
 import { pause } from '../system/async.ts';
 import type { Cli } from './cli.ts';

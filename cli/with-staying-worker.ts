@@ -16,16 +16,8 @@ import type {
 } from '../client/faces/types.ts';
 import { TASK_QUEUE } from '../client/faces/contract.ts';
 import { openWholeServer } from '../client/faces/servers.ts';
-import {
-  prepareWorker,
-  startOwnWorker,
-  sayWhoseWork,
-  refuseBesideNewer,
-  openMonitor,
-  watchFleet,
-  withDump,
-  withUnconfined,
-} from '../client/faces/processes.ts';
+import { prepareWorker, startOwnWorker, sayWhoseWork } from '../client/faces/processes.ts';
+import { refuseBesideNewer, openMonitor, watchFleet, withDump, withUnconfined } from '../client/faces/flags.ts';
 import { nowText } from '../client/faces/words.ts';
 import { silenceOf } from '../client/faces/lists.ts';
 import { personAt } from './arguments.ts';

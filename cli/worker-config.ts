@@ -13,7 +13,7 @@ import type {
   UnconfinedFlag,
   ForWorkers,
 } from '../client/faces/types.ts';
-import { METRICS_OPTION, UNCONFINED_OPTION, DUMP_OPTION, DUMP_READABLE_OPTION } from '../client/faces/processes.ts';
+import { METRICS_OPTION, UNCONFINED_OPTION, DUMP_OPTION, DUMP_READABLE_OPTION } from '../client/faces/flags.ts';
 import { openDataFolder } from '../connection/data-folder.ts';
 import type { Cli } from './cli.ts';
 

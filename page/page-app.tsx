@@ -5,7 +5,7 @@ import { bodyLimit } from 'hono/body-limit';
 import type { Child } from 'hono/jsx';
 import { showUnseen, reasonOf } from '../system/text.ts';
 import type { SessionId } from '../client/faces/types.ts';
-import { ClientProblem } from '../client/faces/basics.ts';
+import { ClientProblem } from '../client/faces/start.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';

@@ -2,7 +2,7 @@
 // person writes it: one JSON object.
 import { answerProblem } from '../../client/faces/sessions.ts';
 import type { WaitingApproval, PerdureClient } from '../../client/faces/types.ts';
-import { oneLine } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { areNumbered, parseQuestion } from '../../client/faces/words.ts';
 import { UsageError } from '../errors.ts';
 

@@ -2,7 +2,8 @@
 // (L55, L81): those of the session that is followed, or of any, oldest first. When someone decides
 // elsewhere, the question is withdrawn.
 import { reasonOf } from '../../system/text.ts';
-import { reasonProblem, createAlwaysRules, ruleFor } from '../../client/faces/sessions.ts';
+import { reasonProblem } from '../../client/faces/sessions.ts';
+import { createAlwaysRules, ruleFor } from '../../client/faces/rules.ts';
 import type {
   ApprovalEvent,
   WaitingApproval,
@@ -10,8 +11,9 @@ import type {
   AlwaysRules,
   OpenedServer,
 } from '../../client/faces/types.ts';
-import { ClientProblem, oneLine, formatCount } from '../../client/faces/basics.ts';
-import { permissionsProblem } from '../../client/faces/contract.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { ClientProblem, oneLine } from '../../client/faces/start.ts';
+import { permissionsProblem } from '../../client/faces/options.ts';
 import { approvalHint, callToDecideText, approvalText } from '../../client/faces/words.ts';
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';

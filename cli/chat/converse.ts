@@ -11,7 +11,8 @@ import type {
   SessionFacts,
 } from '../../client/faces/types.ts';
 import { isAtRest } from '../../client/faces/sessions.ts';
-import { ClientProblem, createRedactor, oneLine, formatTokens } from '../../client/faces/basics.ts';
+import { formatTokens } from '../../client/faces/basics.ts';
+import { ClientProblem, createRedactor, oneLine } from '../../client/faces/start.ts';
 import { isUnderWay } from '../../client/faces/lists.ts';
 import { readSession } from '../../client/faces/history.ts';
 import { totalTokens } from '../../client/faces/contract.ts';

@@ -3,7 +3,8 @@
 import type { SessionId, OpenedServer, LastWords, SessionInfo } from '../../client/faces/types.ts';
 import { openWholeServer } from '../../client/faces/servers.ts';
 import { openSessionsIn } from '../../client/faces/sessions.ts';
-import { oneLine, rowsText, shortAge } from '../../client/faces/basics.ts';
+import { rowsText, shortAge } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { sessionTable, shortPhase } from '../../client/faces/lists.ts';
 import { readLastWords } from '../../client/faces/history.ts';
 import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';

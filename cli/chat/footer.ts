@@ -1,6 +1,7 @@
 // The row that stays below what is typed: model, folder with its git branch, turns, cost, context,
 // mode.
-import { displayWidth, oneLine, formatMoney, formatTokens } from '../../client/faces/basics.ts';
+import { displayWidth, formatMoney, formatTokens } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import type { PermissionMode } from '../../client/faces/types.ts';
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

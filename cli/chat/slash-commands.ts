@@ -1,8 +1,9 @@
 // Slash commands of a chat: what the command line can do with the current session.
-import { didYouMean, formatCount, formatMoney, formatTokens, oneLine } from '../../client/faces/basics.ts';
+import { didYouMean, formatCount, formatMoney, formatTokens } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import type { NewLimits, OptionChanges, PermissionMode, PerdureClient, SessionId } from '../../client/faces/types.ts';
 import { phaseText } from '../../client/faces/lists.ts';
-import { permissionModes } from '../../client/faces/contract.ts';
+import { permissionModes } from '../../client/faces/options.ts';
 import { changeOf, diffRows } from '../../client/faces/words.ts';
 import { readFlags, type RunFlags, runOptions } from '../run-options.ts';
 import { UsageError } from '../errors.ts';

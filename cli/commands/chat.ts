@@ -12,12 +12,8 @@ import type {
   PromptBlock,
 } from '../../client/faces/types.ts';
 import { stayingWorkers } from '../../client/faces/workers.ts';
-import {
-  refuseUnconfinedForOthers,
-  UNCONFINED_OPTION,
-  withUnconfined,
-  isKeyless,
-} from '../../client/faces/processes.ts';
+import { isKeyless } from '../../client/faces/processes.ts';
+import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/faces/flags.ts';
 import { createConfigReader, readSession } from '../../client/faces/history.ts';
 import { present } from '../../client/faces/basics.ts';
 import { askUnconfined } from '../ask-unconfined.ts';

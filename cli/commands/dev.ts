@@ -1,7 +1,8 @@
 // perdure worker works until it is stopped, then lets work under way finish. perdure dev runs server,
 // worker and page in one process and reports what happens to sessions.
 import { type Command, InvalidArgumentError } from 'commander';
-import { isKeyless, SCRIPTED_NOTICE, watchPage } from '../../client/faces/processes.ts';
+import { isKeyless, SCRIPTED_NOTICE } from '../../client/faces/processes.ts';
+import { watchPage } from '../../client/faces/flags.ts';
 import { rowsText } from '../../client/faces/basics.ts';
 import type { Cli } from '../cli.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';

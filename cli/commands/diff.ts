@@ -2,7 +2,8 @@
 // in all; perdure apply applies it to another folder (T11).
 import type { Command } from 'commander';
 import type { SessionDiff, Applied, ConflictKind } from '../../client/faces/types.ts';
-import { oneLine, formatCount } from '../../client/faces/basics.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { jsonLine } from '../../system/text.ts';
 import { colourPatch } from '../render/patch.ts';
 import { statText } from '../render/rewind-plan.ts';

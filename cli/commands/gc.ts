@@ -1,6 +1,7 @@
 // perdure gc: drops from the store what no session reaches, or says what it would drop (W4).
 import type { Command } from 'commander';
-import { shellWord, formatCount, formatSize } from '../../client/faces/basics.ts';
+import { formatCount, formatSize } from '../../client/faces/basics.ts';
+import { shellWord } from '../../client/faces/start.ts';
 import type { CleanResult, CleanedSnapshots, KeptWorktree } from '../../client/faces/types.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

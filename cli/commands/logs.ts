@@ -3,9 +3,10 @@
 // workers.
 import type { Command } from 'commander';
 import { jsonLine } from '../../system/text.ts';
-import { workerName } from '../../client/faces/history.ts';
+import { workerName } from '../../client/faces/turns.ts';
 import type { Step, Paint, PerdureClient, SessionDescription, PendingApproval } from '../../client/faces/types.ts';
-import { oneLine, formatMoment, shortTime, rowsText } from '../../client/faces/basics.ts';
+import { formatMoment, shortTime, rowsText } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { endWord, callWhat } from '../../client/faces/words.ts';
 import { pause } from '../../system/async.ts';
 import type { Cli } from '../cli.ts';

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import type { Monitor, MonitorFlags } from '../../client/faces/types.ts';
-import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/faces/processes.ts';
+import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/faces/flags.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
 import {

@@ -3,7 +3,8 @@
 import type { Command } from 'commander';
 import type { PerdureConfig, ListedTool, ToolList, McpServers } from '../../client/faces/types.ts';
 import { nameServerTool, findSkills, readSkillSettings } from '../../client/faces/tools.ts';
-import { didYouMean, oneLine, rowsText } from '../../client/faces/basics.ts';
+import { didYouMean, rowsText } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { jsonLine, reasonOf } from '../../system/text.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
 import type { Cli } from '../cli.ts';

@@ -1,7 +1,7 @@
 // perdure top-up, snip, btw and repair: each acts on one session, through the worker that has it.
 import type { Command } from 'commander';
 import { operations } from '../../client/operations/operations.ts';
-import { LIMITS } from '../../client/faces/contract.ts';
+import { LIMITS } from '../../client/faces/options.ts';
 import type { NewLimits, OpenedServer, SessionId } from '../../client/faces/types.ts';
 import { formatCount } from '../../client/faces/basics.ts';
 import { asideCost } from '../../client/faces/words.ts';

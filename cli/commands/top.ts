@@ -2,7 +2,7 @@
 // a terminal.
 import type { Command } from 'commander';
 import { reasonOf } from '../../system/text.ts';
-import { ClientProblem, isPlain } from '../../client/faces/basics.ts';
+import { ClientProblem, isPlain } from '../../client/faces/start.ts';
 import type { OpenedServer, WaitingApproval } from '../../client/faces/types.ts';
 import { parseFilter } from '../../client/faces/lists.ts';
 import { type TopFrame, topLines } from '../render/top.ts';

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import type { SessionId, OpenedServer, UnconfinedFlag, RunOutcome } from '../../client/faces/types.ts';
 import { stayingWorkers } from '../../client/faces/workers.ts';
-import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/faces/processes.ts';
+import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/faces/flags.ts';
 import { agentsAtWork, isAtRest } from '../../client/faces/sessions.ts';
 import { isUnderWay } from '../../client/faces/lists.ts';
 import { readSession } from '../../client/faces/history.ts';

@@ -10,7 +10,8 @@ import {
   inputFields,
   resultLines,
 } from '../../client/faces/words.ts';
-import { oneLine, formatCount, shortTime } from '../../client/faces/basics.ts';
+import { formatCount, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { showUnseen } from '../../system/text.ts';
 
 type Of<Type extends WatchedEvent['type']> = Extract<WatchedEvent, { readonly type: Type }>;

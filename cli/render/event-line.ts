@@ -8,12 +8,13 @@ import {
   compactionText,
   describeStaged,
   shortenedText,
-  steeringText,
   searchLine,
   callLines,
   resultLines,
 } from '../../client/faces/words.ts';
-import { oneLine, formatCount, shortTime } from '../../client/faces/basics.ts';
+import { steeringText } from '../../client/faces/turns.ts';
+import { formatCount, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 
 /** Events that stream are no lines. */
 export type LineEvent = Exclude<LiveEvent, { readonly type: 'text_delta' | 'thinking_delta' }>;

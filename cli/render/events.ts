@@ -12,7 +12,8 @@ import {
   unlessSaid,
   callAgain,
 } from '../../client/faces/words.ts';
-import { oneLine, rowsText } from '../../client/faces/basics.ts';
+import { rowsText } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { isPicked } from '../approving/pick-decision.ts';
 import { type CallRows, trackCallRows } from './call-rows.ts';
 import { eventLine, type LineEvent } from './event-line.ts';

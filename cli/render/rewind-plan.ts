@@ -1,7 +1,8 @@
 // Formats the changes of files that going back to an earlier point makes, and all else it would do.
 import type { Paint, RewoundFile, RewindResult } from '../../client/faces/types.ts';
-import { oneLine, markRows, formatCount } from '../../client/faces/basics.ts';
-import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/faces/words.ts';
+import { markRows, formatCount } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/faces/turns.ts';
 
 /** `most` bounds the lines; `more` files are not in the list. */
 type StatOptions = { readonly most?: number; readonly more?: number; readonly hint?: string };

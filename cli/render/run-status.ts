@@ -2,7 +2,8 @@
 // far, how full the context is. Folded from its events. Pure.
 import { addSpend, noSpend, totalTokens } from '../../client/faces/contract.ts';
 import type { Spend, Followed } from '../../client/faces/types.ts';
-import { oneLine, formatMoney, formatTokens, shortTime } from '../../client/faces/basics.ts';
+import { formatMoney, formatTokens, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 
 /** Times are in milliseconds since the epoch. */
 export type RunStatus = {

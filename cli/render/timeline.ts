@@ -3,8 +3,9 @@
 // apart. Pure.
 import { endWords, transitionText } from '../../client/faces/words.ts';
 import type { Bar, SegmentKind, Paint } from '../../client/faces/types.ts';
-import { workerName } from '../../client/faces/history.ts';
-import { oneLine, formatCount, shortTime, displayWidth, wrapLine } from '../../client/faces/basics.ts';
+import { workerName } from '../../client/faces/turns.ts';
+import { formatCount, shortTime, displayWidth, wrapLine } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 
 const LOOKS: Readonly<
   Record<SegmentKind, readonly [sign: string, colour: 'cyan' | 'green' | 'yellow' | 'red' | 'dim', name: string]>

@@ -1,6 +1,7 @@
 // Formats the screen of `perdure top`: sessions in groups by what they need, the title first. Pure.
 import type { Paint, SessionCounts, SessionInfo, WaitingApproval } from '../../client/faces/types.ts';
-import { oneLine, displayWidth, truncateToWidth, formatMoney, shortAge } from '../../client/faces/basics.ts';
+import { displayWidth, truncateToWidth, formatMoney, shortAge } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { nowText, callWhat, endWords } from '../../client/faces/words.ts';
 import { contextShare, titleInTree, isAtLeast } from '../../client/faces/lists.ts';
 import {

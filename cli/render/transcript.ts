@@ -30,9 +30,7 @@ import {
   fullCommand,
   endingText,
   endWords,
-  filesLines,
   searchBlockLine,
-  steeringText,
   callLines,
   resultLines,
   outcomeWords,
@@ -40,8 +38,10 @@ import {
   REPEATED,
   taskListOf,
 } from '../../client/faces/words.ts';
+import { filesLines, steeringText } from '../../client/faces/turns.ts';
 import { isUnderWay, phaseText } from '../../client/faces/lists.ts';
-import { oneLine, markRows, formatCount, formatMoment, formatMoney, shortTime } from '../../client/faces/basics.ts';
+import { markRows, formatCount, formatMoment, formatMoney, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { showUnseen } from '../../system/text.ts';
 import { textStream } from '../terminal/markdown-stream.ts';
 

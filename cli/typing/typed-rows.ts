@@ -2,7 +2,8 @@
 // question waits for that.
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { BottomArea, CursorPlace } from '../terminal/bottom-area.ts';
-import { truncateToWidth, displayWidth, splitGraphemes, graphemeWidth, oneLine } from '../../client/faces/basics.ts';
+import { truncateToWidth, displayWidth, splitGraphemes, graphemeWidth } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { acceptOffer, moveOffer, type OfferedCompletions, offerRows } from './completion.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
 import { type Menu, menuRows, pressMenuKey } from './menu.ts';

@@ -1,7 +1,8 @@
 // Turns the `agents` of a query into the agent types of a configuration.
 import { isListedAs, SERVER_PREFIX } from '../faces/tools.ts';
 import type { PerdureConfig } from '../faces/types.ts';
-import { present, ClientProblem } from '../faces/basics.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { inwardName } from './names.ts';
 import { AUTO_IS_DEFAULT, inwardMode } from './permission-modes.ts';

@@ -1,7 +1,7 @@
 // Tells how full the window of a session's model is, from the count that the API gave of its last
 // request. Instructions, tools and messages are counted together.
 import type { Entry, Workplace, SessionId } from '../faces/types.ts';
-import { ClientProblem } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { headOf, transcriptReader } from '../faces/history.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import type { SDKControlGetContextUsageResponse } from './shapes/query.ts';

@@ -2,10 +2,11 @@
 // its answer. A grant holds at once and as long as the query. A run keeps the rules that it was
 // opened with, so its calls still ask, and are answered here.
 import { resolve } from 'node:path';
-import { present, ClientProblem } from '../faces/basics.ts';
-import { createAlwaysRules, ruleFor } from '../faces/sessions.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
+import { createAlwaysRules, ruleFor } from '../faces/rules.ts';
 import { isListedAs } from '../faces/tools.ts';
-import { parseRule, permissionsProblem } from '../faces/contract.ts';
+import { parseRule, permissionsProblem } from '../faces/options.ts';
 import type { PermissionRules, WaitingApproval } from '../faces/types.ts';
 import { inwardRules, outwardName } from './names.ts';
 import { modeInEffect } from './permission-modes.ts';

@@ -2,7 +2,8 @@
 // zod 3, which itself checks the input, this file makes the JSON schema for the model.
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
-import { present, ClientProblem } from '../faces/basics.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import type { Tool } from '../faces/types.ts';
 import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';

@@ -14,7 +14,7 @@ import {
   ToolFailure,
 } from '../faces/tools.ts';
 import type { Link, ListedTool } from '../faces/types.ts';
-import { ClientProblem } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { McpServerConfig, McpServerInstance, ToolExtra } from './shapes/mcp.ts';
 

@@ -6,7 +6,8 @@ import type { Entry, ReplyEntry, RunOutcome, TerminalReason, Usage } from '../fa
 import { addSpend, noSpend, noUsage } from '../faces/contract.ts';
 import { roundUsd, WEB_SEARCH } from '../faces/words.ts';
 import { runDefaults, isListed, countSearches } from '../faces/tools.ts';
-import { present, VERSION } from '../faces/basics.ts';
+import { present } from '../faces/basics.ts';
+import { VERSION } from '../faces/start.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';
 import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } from './names.ts';

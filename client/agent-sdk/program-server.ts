@@ -4,7 +4,8 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { present, ClientProblem } from '../faces/basics.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { importApart } from '../../system/process/import-apart.mjs';
 import type {
   AnyZodRawShape,

@@ -1,7 +1,8 @@
 // Implements query() of the SDK on a durable session. The program's process is the session's
 // worker: its tools and hooks run here, and what needs it waits while it is gone. A program that is
 // started again under its name goes on where it was.
-import { present, ClientProblem, VERSION } from '../faces/basics.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem, VERSION } from '../faces/start.ts';
 import type { OptionChanges } from '../faces/types.ts';
 import { prepareWorker } from '../faces/processes.ts';
 import { catalogue } from '../../models/catalogue.ts';

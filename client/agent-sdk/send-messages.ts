@@ -1,6 +1,7 @@
 // Sends the program's messages to its session as they come, each under an id that stays the same
 // when it is sent again.
-import { createMailbox, present, ClientProblem } from '../faces/basics.ts';
+import { createMailbox, present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import type {
   Workplace,
   Prompt,

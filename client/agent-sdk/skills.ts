@@ -3,7 +3,7 @@
 import { dirname, relative } from 'node:path';
 import type { Skill } from '../faces/types.ts';
 import { findSkills, readSkillBody } from '../faces/tools.ts';
-import { mayReadByRules } from '../faces/sessions.ts';
+import { mayReadByRules } from '../faces/rules.ts';
 import { inwardName, inwardRules } from './names.ts';
 import type { Options } from './shapes/options.ts';
 

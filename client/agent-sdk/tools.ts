@@ -1,7 +1,8 @@
 // Implements `tool()` and `createSdkMcpServer()`, and turns the servers of a query into tools and
 // servers of a worker's configuration.
 import { randomUUID } from 'node:crypto';
-import { present, ClientProblem } from '../faces/basics.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { callResult, toToolOutput, SERVER_PREFIX, defineTool, ToolFailure } from '../faces/tools.ts';
 import type { McpServer, McpServers, ServerQuestion, Tool, ToolContext, PermissionRules } from '../faces/types.ts';
 import { TimedOut, runWithin } from '../../system/async.ts';

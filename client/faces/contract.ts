@@ -1,15 +1,10 @@
-// The values of the contract that faces use: names, limits, and checks of options. Their types are in
-// types.ts.
+// Values of the contract that faces use: names, ids and sums. Its types are in types.ts.
 export { LONGEST_ASIDE } from '../../workflows/contract/aside.ts';
 export { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
 export { tagValues } from '../../workflows/contract/facts.ts';
 export { agentName, agentSessionId, isTraceparent, keyHead } from '../../workflows/contract/ids.ts';
 export { addSpend, noSpend, noUsage, totalTokens } from '../../workflows/contract/loop.ts';
-export { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
 export { isElicited, isName, MEDIA_TYPES } from '../../workflows/contract/people.ts';
-export { parseRule, permissionModes, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-export { LIMITS, OPTION_BOUNDS, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
 export { hostQueue, LONGEST_ID, TASK_QUEUE, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 export { forItsProgram, isForItsProgram } from '../../workflows/contract/task-queue.ts';
-export { toolVariableProblem } from '../../workflows/contract/tool-env.ts';
 export { isBadEnd } from '../../workflows/contract/visibility.ts';

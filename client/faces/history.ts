@@ -1,4 +1,4 @@
-// What a session did: its stored transcript, and what the server's history tells of its steps,
+// Reads what a session did: its stored transcript, and what the server's history tells of its steps,
 // agents and commands in the background.
 export { fullTranscript, transcriptParts } from '../render/full-transcript.ts';
 export { newsLines } from '../render/session-news.ts';
@@ -6,9 +6,7 @@ export { readWholeResult, sessionJson } from '../sessions/dump.ts';
 export { findLastDecision } from '../sessions/find/last-decision.ts';
 export { backgroundReader } from '../sessions/history/background-reader.ts';
 export { backgroundCommands, findBackgroundCommands } from '../sessions/history/background.ts';
-export { barOf, readTimeline, workerName } from '../sessions/history/bars.ts';
-export { isReply, positionOf, transcriptItems } from '../sessions/history/items.ts';
-export { iterationName, iterationsOf, stepsByIteration, withUnstored } from '../sessions/history/iterations.ts';
+export { readTimeline } from '../sessions/history/timeline.ts';
 export { readLeftBehind } from '../sessions/history/left-behind.ts';
 export { readOpenAgents } from '../sessions/history/open-agents.ts';
 export { readStartOptions, stepReader } from '../sessions/history/steps.ts';

@@ -13,28 +13,9 @@ export {
 export { compactionText, contextText, describeStaged, fullCommand, shortenedText } from '../render/context-words.ts';
 export { changeOf, diffRows, SHOWN } from '../render/diff-rows.ts';
 export { endingText, endWords, errorOf, outcomeText, unlessSaid } from '../render/ending-words.ts';
-export {
-  callsText,
-  conversationText,
-  countFiles,
-  filesLines,
-  markUnnamed,
-  NOT_NAMED,
-  notLookedText,
-  warningLists,
-} from '../render/files-words.ts';
 export { inlineSpans } from '../render/inline-markdown.ts';
 export { approvalWords, asideCost, endWord, nowText, outcomeWords } from '../render/outcome-words.ts';
 export { pairOutcomes, REPEATED } from '../render/paired-outcomes.ts';
-export {
-  limitsText,
-  optionsText,
-  PLAIN_ACTIONS,
-  rewoundPartsText,
-  rulesText,
-  steeringText,
-  turnsText,
-} from '../render/steered-words.ts';
 export {
   briefInput,
   callAgain,

@@ -5,7 +5,7 @@
 import { isTombstone } from '../../client/faces/words.ts';
 import type { Followed } from '../../client/faces/types.ts';
 import { isApprovalEvent } from '../../client/faces/sessions.ts';
-import { ClientProblem } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import { attemptName } from '../../client/view/reduce-live.ts';
 
 export type EventPlace = {

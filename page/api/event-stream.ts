@@ -10,7 +10,7 @@ import type {
   FollowOptions,
 } from '../../client/faces/types.ts';
 import { goalAfter, hasNoRun, goalOf, isApprovalEvent } from '../../client/faces/sessions.ts';
-import { ClientProblem } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import { isTombstone, tombstoneOf } from '../../client/faces/words.ts';
 import { jsonLine } from '../../system/text.ts';
 import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../event-frames.ts';

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { StoreError } from '../../client/faces/sessions.ts';
 import type { ProblemKind } from '../../client/faces/types.ts';
-import { ClientProblem } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import type { Operation } from '../../client/operations/operations.ts';
 import { mayDo, type Role } from '../hosting/people.ts';
 

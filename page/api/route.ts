@@ -1,9 +1,9 @@
 // A route of the HTTP API: what its request may carry, what it does and what it answers.
 import type { z } from 'zod';
-import { RUN_OPTIONS } from '../../client/faces/contract.ts';
+import { RUN_OPTIONS } from '../../client/faces/options.ts';
 import type { OptionChanges, MessageId, PersonRequest } from '../../client/faces/types.ts';
 import { refuseUnknown } from '../../client/faces/sessions.ts';
-import { ClientProblem } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import type { Role } from '../hosting/people.ts';
 import type { Acting, PagePorts } from '../ports.ts';
 import { nothing } from '../../client/operations/shapes.ts';

@@ -3,7 +3,8 @@
 import { callMethod, type Fields, type Operation, operationList } from '../../client/operations/operations.ts';
 import { optionsShape, sent, nothing } from '../../client/operations/shapes.ts';
 import { agentSessionId } from '../../client/faces/contract.ts';
-import { present, ClientProblem } from '../../client/faces/basics.ts';
+import { present } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import type { TranscriptEntry } from '../../client/faces/types.ts';
 import { refuseSteering } from './problems.ts';
 import { type ApiRequest, checkRunOptions, postRoute, type Route, unlessDone, getRoute } from './route.ts';

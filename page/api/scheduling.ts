@@ -1,7 +1,8 @@
 // Operations on schedules (L87).
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { present, ClientProblem } from '../../client/faces/basics.ts';
+import { present } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import type { ScheduleInfo } from '../../client/faces/types.ts';
 import { type ApiRequest, checkRunOptions, getRoute, type Route, postRoute } from './route.ts';
 import { nothing } from '../../client/operations/shapes.ts';

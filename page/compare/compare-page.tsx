@@ -1,6 +1,6 @@
 // Shows two or three sessions next to each other, and asks for them where none is named.
 import { showUnseen } from '../../system/text.ts';
-import { isReply } from '../../client/faces/history.ts';
+import { isReply } from '../../client/faces/turns.ts';
 import type { SessionInfo } from '../../client/faces/types.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Layout, htmlOf, Moment } from '../layout.tsx';

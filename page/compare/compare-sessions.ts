@@ -2,7 +2,7 @@
 // the options in which they differ, and the turn at which they part. Pure.
 import { totalTokens } from '../../client/faces/contract.ts';
 import type { RunConfig, Item, ReplyItem } from '../../client/faces/types.ts';
-import { isReply } from '../../client/faces/history.ts';
+import { isReply } from '../../client/faces/turns.ts';
 import { formatMoney, shortTime } from '../../client/faces/basics.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { formatNumber, shortAmount } from '../figures.tsx';

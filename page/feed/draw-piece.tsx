@@ -8,8 +8,8 @@ import {
   describeStaged,
   shortenedText,
   searchLine,
-  steeringText,
 } from '../../client/faces/words.ts';
+import { steeringText } from '../../client/faces/turns.ts';
 import { shortTime } from '../../client/faces/basics.ts';
 import type { ItemEvent, ViewItem } from '../../client/view/reduce-live.ts';
 import { htmlOf } from '../layout.tsx';

@@ -2,11 +2,12 @@
 // look each second tells how the session stands, and the store has what counts: anything the
 // channel loses is read from there, so that a viewer has no gap.
 import type { ChannelItem, SessionDescription, SessionId } from '../../client/faces/types.ts';
-import { createConfigReader, isReply, transcriptItems } from '../../client/faces/history.ts';
+import { createConfigReader } from '../../client/faces/history.ts';
+import { isReply, transcriptItems } from '../../client/faces/turns.ts';
 import { createBodyReader } from '../../client/faces/words.ts';
 import { emptyView, createViewCache, noRecentRequests } from '../../client/faces/reading.ts';
 import { StoreError } from '../../client/faces/sessions.ts';
-import { ClientProblem } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import { isUnderWay, withRunning } from '../../client/faces/lists.ts';
 import { createLimit, pause } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';

@@ -16,23 +16,11 @@ import type {
   MessageId,
   SessionId,
 } from '../../client/faces/types.ts';
-import {
-  createConfigReader,
-  backgroundCommands,
-  findBackgroundCommands,
-  transcriptItems,
-} from '../../client/faces/history.ts';
-import { createBodyReader, filesLines } from '../../client/faces/words.ts';
+import { createConfigReader, backgroundCommands, findBackgroundCommands } from '../../client/faces/history.ts';
+import { transcriptItems, findAgentCalls, matchAgents, foldItems, filesLines } from '../../client/faces/turns.ts';
+import { createBodyReader } from '../../client/faces/words.ts';
 import { isDamage, StoreError } from '../../client/faces/sessions.ts';
-import {
-  emptyView,
-  loadView,
-  loadWorkingView,
-  createViewCache,
-  findAgentCalls,
-  matchAgents,
-  foldItems,
-} from '../../client/faces/reading.ts';
+import { emptyView, loadView, loadWorkingView, createViewCache } from '../../client/faces/reading.ts';
 import { createLimit } from '../../system/async.ts';
 import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';

@@ -2,7 +2,8 @@
 import { showUnseen } from '../../system/text.ts';
 import { parseQuestion, changeOf, diffRows } from '../../client/faces/words.ts';
 import type { WaitingApproval } from '../../client/faces/types.ts';
-import { formatCount, oneLine } from '../../client/faces/basics.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
 import { Age, formatNumber } from '../figures.tsx';
 import { Icon } from '../primitives.tsx';

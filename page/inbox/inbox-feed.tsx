@@ -5,7 +5,7 @@ import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { WaitingApproval } from '../../client/faces/types.ts';
 import { ofAgent } from '../../client/faces/words.ts';
-import { ClientProblem } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import { holdAnswers, type PagePorts } from '../ports.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { readWaiting } from '../feed/read-waiting.ts';

@@ -2,7 +2,7 @@
 // row. For a question of the model: its text and the possible answers.
 import { showUnseen, escapeUnseen } from '../../system/text.ts';
 import { isElicited } from '../../client/faces/contract.ts';
-import { oneLine } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import type { WaitingApproval } from '../../client/faces/types.ts';
 import { ofAgent, parseQuestion } from '../../client/faces/words.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';

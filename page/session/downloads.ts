@@ -3,7 +3,8 @@
 import type { Context } from 'hono';
 import { stream } from 'hono/streaming';
 import { jsonLine, showUnseen } from '../../system/text.ts';
-import { transcriptParts, sessionJson, readWholeResult, isReply } from '../../client/faces/history.ts';
+import { transcriptParts, sessionJson, readWholeResult } from '../../client/faces/history.ts';
+import { isReply } from '../../client/faces/turns.ts';
 import type { SessionReading, Item, MediaType } from '../../client/faces/types.ts';
 import { MEDIA_TYPES } from '../../client/faces/contract.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';

@@ -4,7 +4,7 @@ import { showUnseen } from '../../system/text.ts';
 import type { Hash, Item } from '../../client/faces/types.ts';
 import { noticeText } from '../../client/faces/words.ts';
 import { formatCount } from '../../client/faces/basics.ts';
-import { isReply } from '../../client/faces/history.ts';
+import { isReply } from '../../client/faces/turns.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
 import { itemId } from '../transcript/item-view.tsx';

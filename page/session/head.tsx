@@ -6,7 +6,7 @@ import { endWords, stopText } from '../../client/faces/words.ts';
 import type { SessionInfo } from '../../client/faces/types.ts';
 import { isUnderWay, phaseText, isSilentSession } from '../../client/faces/lists.ts';
 import { formatMoney, formatTokens } from '../../client/faces/basics.ts';
-import { workerName } from '../../client/faces/history.ts';
+import { workerName } from '../../client/faces/turns.ts';
 import { formatNumber, shortAmount } from '../figures.tsx';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon, type IconName } from '../primitives.tsx';

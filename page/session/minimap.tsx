@@ -2,7 +2,7 @@
 // first has what the transcript knows; what Temporal's history knows takes its place.
 import { showUnseen } from '../../system/text.ts';
 import { shortTime } from '../../client/faces/basics.ts';
-import { iterationsOf } from '../../client/faces/history.ts';
+import { iterationsOf } from '../../client/faces/turns.ts';
 import type { Step, SegmentKind } from '../../client/faces/types.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { Standing } from '../feed/standing.tsx';

@@ -5,7 +5,7 @@ import { isUnderWay, phaseText, isSilentSession } from '../../client/faces/lists
 import { nowText as stepText, endWords } from '../../client/faces/words.ts';
 import type { RunningState, BackgroundCommand, SessionInfo } from '../../client/faces/types.ts';
 import { formatCount, formatMoney } from '../../client/faces/basics.ts';
-import { listTouchedFiles } from '../../client/faces/files.ts';
+import { listTouchedFiles } from '../../client/faces/turns.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { AreaPlot, formatNumber, TimedText } from '../figures.tsx';
 import { Icon, type IconName } from '../primitives.tsx';

@@ -2,8 +2,9 @@
 // loaded later.
 import type { Context, Hono } from 'hono';
 import type { SessionId, Entry, Item } from '../../client/faces/types.ts';
-import { ClientProblem, sessionIdProblem, formatMoney, shortTime, formatSize } from '../../client/faces/basics.ts';
-import { matchAgents } from '../../client/faces/reading.ts';
+import { sessionIdProblem, formatMoney, shortTime, formatSize } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import { matchAgents } from '../../client/faces/turns.ts';
 import { comparePage } from '../compare/compare-page.tsx';
 import { sendFeed } from '../feed/event-stream.ts';
 import { type OpenFeeds, withFeed } from '../feed/open-feeds.ts';

@@ -2,7 +2,7 @@
 // part of the conversation is left behind, which files change, and what stays done.
 import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
-import { countFiles, NOT_NAMED, notLookedText, warningLists } from '../../client/faces/words.ts';
+import { countFiles, NOT_NAMED, notLookedText, warningLists } from '../../client/faces/turns.ts';
 import { formatCount } from '../../client/faces/basics.ts';
 import type { RewindOptions, RewindResult, SessionId } from '../../client/faces/types.ts';
 import { htmlOf } from '../layout.tsx';

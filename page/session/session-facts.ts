@@ -12,10 +12,16 @@ import type {
   Spend,
 } from '../../client/faces/types.ts';
 import { addSpend, noSpend } from '../../client/faces/contract.ts';
-import { findAgentCalls, foldItems, takeCalls, isForked, sumSpend } from '../../client/faces/reading.ts';
-import { isReply } from '../../client/faces/history.ts';
+import {
+  findAgentCalls,
+  foldItems,
+  takeCalls,
+  isForked,
+  sumSpend,
+  isReply,
+  countTouchedFiles,
+} from '../../client/faces/turns.ts';
 import { isUnderWay } from '../../client/faces/lists.ts';
-import { countTouchedFiles } from '../../client/faces/files.ts';
 import type { Standing } from '../feed/standing.tsx';
 
 type ToolFacts = {

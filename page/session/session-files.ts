@@ -1,10 +1,10 @@
 // Joins what the snapshots of a session's files tell with the calls that asked for it: the files
 // that differ from how they were at the beginning, whoever changed them (T11).
 import { isAbsolute, join } from 'node:path';
-import { ClientProblem } from '../../client/faces/basics.ts';
-import { callsText } from '../../client/faces/words.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import { callsText, listTouchedFiles } from '../../client/faces/turns.ts';
 import type { FilesCapture, ChangedFile, DiffOptions, FileEdit, TouchedFile } from '../../client/faces/types.ts';
-import { listCaptures, listTouchedFiles } from '../../client/faces/files.ts';
+import { listCaptures } from '../../client/faces/files.ts';
 import type { Standing } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';
 

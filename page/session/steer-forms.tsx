@@ -5,7 +5,7 @@ import { showUnseen } from '../../system/text.ts';
 import { formatCount, formatMoney } from '../../client/faces/basics.ts';
 import { isUnderWay } from '../../client/faces/lists.ts';
 import type { RunConfig } from '../../client/faces/types.ts';
-import { permissionModes } from '../../client/faces/contract.ts';
+import { permissionModes } from '../../client/faces/options.ts';
 import type { Standing } from '../feed/standing.tsx';
 
 type Props = { readonly path: string; readonly config: RunConfig | null };

@@ -3,8 +3,9 @@
 import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
 import type { SessionInfo, QuerySource, PermissionMode } from '../../client/faces/types.ts';
-import { ClientProblem, present } from '../../client/faces/basics.ts';
-import { permissionModes } from '../../client/faces/contract.ts';
+import { present } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import { permissionModes } from '../../client/faces/options.ts';
 import { DialogHead } from '../primitives.tsx';
 import type { PagePorts } from '../ports.ts';
 

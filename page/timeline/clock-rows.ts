@@ -1,6 +1,6 @@
 // Arranges the bars of a timeline into rows to the clock: iterations, below them the attempts that
 // failed and the agents of their calls; iterations that are alike are folded. Pure.
-import { iterationName, workerName } from '../../client/faces/history.ts';
+import { iterationName, workerName } from '../../client/faces/turns.ts';
 import type { Bar, BarSegment, SegmentKind, AgentCallRecord } from '../../client/faces/types.ts';
 import { isOrdinary } from '../../client/faces/words.ts';
 import { shortTime } from '../../client/faces/basics.ts';

@@ -14,8 +14,8 @@ import {
   iterationsOf,
   stepsByIteration,
   withUnstored,
-} from '../../client/faces/history.ts';
-import { matchAgents } from '../../client/faces/reading.ts';
+  matchAgents,
+} from '../../client/faces/turns.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { formatNumber } from '../figures.tsx';
 import { htmlOf } from '../layout.tsx';

@@ -13,7 +13,8 @@ import {
   REPEATED,
 } from '../../client/faces/words.ts';
 import { AGENT_TOOL } from '../../client/faces/contract.ts';
-import { formatCount, formatMoney, shortTime, oneLine } from '../../client/faces/basics.ts';
+import { formatCount, formatMoney, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { agentStateOf, type SessionState, type StateTone } from '../fleet/session-state.ts';
 import { TimedText } from '../figures.tsx';
 import { Icon, type IconName } from '../primitives.tsx';

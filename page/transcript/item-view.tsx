@@ -23,15 +23,14 @@ import {
   contextText,
   outcomeText,
   searchBlockLine,
-  steeringText,
   terminalDetail,
   SHOWN,
   isUntimed,
 } from '../../client/faces/words.ts';
+import { steeringText, isReply } from '../../client/faces/turns.ts';
 import { joinSystemPrompt } from '../../client/faces/reading.ts';
 import { totalTokens } from '../../client/faces/contract.ts';
 import { formatCount, formatMoney, formatTokens, shortTime } from '../../client/faces/basics.ts';
-import { isReply } from '../../client/faces/history.ts';
 import { CallCard, type Progress, type ShownCall, callId, placeOf } from './call-card.tsx';
 import { ForkFromHere } from '../session/fork-from-here.tsx';
 import { MarkdownText } from '../text/markdown-view.tsx';

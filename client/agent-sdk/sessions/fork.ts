@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry, OpenedServer, ForWorkers } from '../../faces/types.ts';
 import { forItsProgram, isForItsProgram } from '../../faces/contract.ts';
-import { ClientProblem, newSessionId } from '../../faces/basics.ts';
+import { newSessionId } from '../../faces/basics.ts';
+import { ClientProblem } from '../../faces/start.ts';
 import { resultUuid } from '../result-messages.ts';
 import { uuidOf } from '../values.ts';
 import type { Options } from '../shapes/options.ts';

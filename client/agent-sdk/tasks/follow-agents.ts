@@ -14,7 +14,7 @@ import type {
   Hash,
   SessionId,
 } from '../../faces/types.ts';
-import { ClientProblem } from '../../faces/basics.ts';
+import { ClientProblem } from '../../faces/start.ts';
 import { beginsAt } from '../../faces/history.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';

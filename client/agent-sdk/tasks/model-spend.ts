@@ -2,7 +2,7 @@
 // and the rest counts for the small model, which makes summaries and reads pages.
 import type { Entry, RunOutcome, AgentSpending, Hash, SessionId, Spend, Usage } from '../../faces/types.ts';
 import { addSpend, noSpend, totalTokens } from '../../faces/contract.ts';
-import { ClientProblem } from '../../faces/basics.ts';
+import { ClientProblem } from '../../faces/start.ts';
 import { StoreError } from '../../faces/sessions.ts';
 
 export type SpendPorts = {

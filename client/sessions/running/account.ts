@@ -7,6 +7,7 @@ import { UPDATES } from '../../../workflows/contract/session.ts';
 import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
 import { addSpend, nothingSpent, noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import { type HistoryEvent, timeOf } from '../history/steps.ts';
+import { countBeat } from './beats.ts';
 
 /** A step that a worker was asked for. */
 export type AskedStep = {
@@ -232,15 +233,4 @@ const DECISIONS: readonly string[] = [UPDATES.approve, UPDATES.deny, UPDATES.ans
 /** What waited for a person goes on from their decision, not from when it began to wait. */
 function isDecision({ workflowExecutionUpdateAcceptedEventAttributes: accepted }: HistoryEvent): true | undefined {
   return DECISIONS.includes(accepted?.acceptedRequest?.input?.name ?? '') || undefined;
-}
-
-/** Milliseconds of a beat, and how many beats lists show. */
-export const BEAT_MS = 5 * 60_000;
-export const BEATS = 12;
-
-/** Counts a step at `at`, in milliseconds since the epoch, and drops what no list shows. */
-function countBeat(beats: Map<number, number>, at: number): void {
-  const beat = Math.floor(at / BEAT_MS);
-  beats.set(beat, (beats.get(beat) ?? 0) + 1);
-  for (const old of beats.keys()) if (old <= beat - BEATS) beats.delete(old);
 }

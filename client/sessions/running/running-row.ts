@@ -3,7 +3,8 @@
 // of phase or handover. Pure.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { addSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
-import { type RunningAccount, BEAT_MS, BEATS } from './account.ts';
+import type { RunningAccount } from './account.ts';
+import { BEAT_MS, BEATS } from './beats.ts';
 
 /** One thing that a session does, or waits for. Times are in milliseconds since the epoch. */
 export type SessionActivity = {
