@@ -29,7 +29,7 @@ export async function withinWorkplace(
 ): Promise<number> {
   keepHeapSmall(WORKER_HEAP);
   const signals = listenForSignals(source, (status) => process.exit(status));
-  const { openWorkplace } = await import('../client/faces/workers.ts');
+  const { openWorkplace } = await import('../client/faces/workplace.ts');
   const opening = openWorkplace({
     ...open,
     env: cli.env,

@@ -8,7 +8,8 @@ import type {
   RewindResult,
   SessionId,
 } from '../../client/faces/types.ts';
-import { countFiles, notLookedText, warningLists, rewoundPartsText, turnsText } from '../../client/faces/turns.ts';
+import { countFiles, notLookedText, warningLists } from '../../client/faces/turns.ts';
+import { rewoundPartsText, turnsText } from '../../client/faces/options.ts';
 import { formatCount } from '../../client/faces/basics.ts';
 import { shortPrompt } from '../render/event-line.ts';
 import { statText } from '../render/rewind-plan.ts';

@@ -2,7 +2,7 @@
 // that would do (T6–T8).
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rewoundPartsText, turnsText } from '../../client/faces/turns.ts';
+import { rewoundPartsText, turnsText } from '../../client/faces/options.ts';
 import type { RewindOptions, RewindResult, PerdureClient, OpenedServer, SessionId } from '../../client/faces/types.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';

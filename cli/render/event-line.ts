@@ -12,7 +12,7 @@ import {
   callLines,
   resultLines,
 } from '../../client/faces/words.ts';
-import { steeringText } from '../../client/faces/turns.ts';
+import { steeringText } from '../../client/faces/options.ts';
 import { formatCount, shortTime } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';
 

@@ -38,7 +38,8 @@ import {
   REPEATED,
   taskListOf,
 } from '../../client/faces/words.ts';
-import { filesLines, steeringText } from '../../client/faces/turns.ts';
+import { filesLines } from '../../client/faces/turns.ts';
+import { steeringText } from '../../client/faces/options.ts';
 import { isUnderWay, phaseText } from '../../client/faces/lists.ts';
 import { markRows, formatCount, formatMoment, formatMoney, shortTime } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';

@@ -6,7 +6,7 @@ import { checkConfig } from '../faces/tools.ts';
 import { createConfigReader, headOf, transcriptReader } from '../faces/history.ts';
 import { createBodyReader } from '../faces/words.ts';
 import type { Hash, SessionId, PermissionRules, OpenWorkplace, Workplace } from '../faces/types.ts';
-import { answerApprovals, openWorkplace } from '../faces/workers.ts';
+import { answerApprovals, openWorkplace } from '../faces/workplace.ts';
 import { type Log, formatLog } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';

@@ -1,5 +1,5 @@
 // What a transcript says of a session, computed from its entries alone: items, iterations, bars,
-// agents, files, rewinds, who steered it, and what was spent.
+// agents, files, rewinds, and what was spent.
 export { barOf, workerName } from '../sessions/history/bars.ts';
 export { isReply, positionOf, transcriptItems } from '../sessions/history/items.ts';
 export { iterationName, iterationsOf, stepsByIteration, withUnstored } from '../sessions/history/iterations.ts';
@@ -17,12 +17,3 @@ export {
   notLookedText,
   warningLists,
 } from '../render/files-words.ts';
-export {
-  limitsText,
-  optionsText,
-  PLAIN_ACTIONS,
-  rewoundPartsText,
-  rulesText,
-  steeringText,
-  turnsText,
-} from '../render/steered-words.ts';

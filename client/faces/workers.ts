@@ -1,4 +1,2 @@
-// Workers of this process: which one a session needs, where it works, and how its calls are decided.
-export { answerApprovals } from '../runtime/answer-approvals.ts';
+// Which workers a session needs, and whether they stay.
 export { chooseConfig, staffFor, stayingWorkers, workersFor } from '../runtime/session-workers.ts';
-export { openWorkplace } from '../runtime/workplace.ts';

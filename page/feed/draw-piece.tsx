@@ -9,7 +9,7 @@ import {
   shortenedText,
   searchLine,
 } from '../../client/faces/words.ts';
-import { steeringText } from '../../client/faces/turns.ts';
+import { steeringText } from '../../client/faces/options.ts';
 import { shortTime } from '../../client/faces/basics.ts';
 import type { ItemEvent, ViewItem } from '../../client/view/reduce-live.ts';
 import { htmlOf } from '../layout.tsx';

@@ -27,7 +27,8 @@ import {
   SHOWN,
   isUntimed,
 } from '../../client/faces/words.ts';
-import { steeringText, isReply } from '../../client/faces/turns.ts';
+import { isReply } from '../../client/faces/turns.ts';
+import { steeringText } from '../../client/faces/options.ts';
 import { joinSystemPrompt } from '../../client/faces/reading.ts';
 import { totalTokens } from '../../client/faces/contract.ts';
 import { formatCount, formatMoney, formatTokens, shortTime } from '../../client/faces/basics.ts';
