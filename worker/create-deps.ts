@@ -174,6 +174,7 @@ export async function createDeps(
     home: env['HOME'] || homedir(),
   };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
+  const hosted = new HostedSessions(dataDir);
   return {
     store,
     live: openLive(settings, log),
@@ -193,6 +194,7 @@ export async function createDeps(
       sandbox,
       dataDir,
       host,
+      isHosted: (session) => hosted.isHere(session),
       ...capturing,
       tools: runner,
       log,
@@ -211,7 +213,7 @@ export async function createDeps(
     host,
     ...(host && {
       hosts: {
-        hosted: new HostedSessions(dataDir),
+        hosted,
         graceMs: settings.hosts?.graceMs ?? HOST_GRACE_MS,
         isAtWork: isQueueServed,
       },
