@@ -1,8 +1,7 @@
 // Reads a session's id from an argument and checks it before a server is opened, and names the
 // person at the terminal.
 import type { SessionId, OpenedServer } from '../client/faces/types.ts';
-import { isName, WORKFLOW_TYPE } from '../client/faces/contract.ts';
-import { sessionIdProblem } from '../client/faces/basics.ts';
+import { WORKFLOW_TYPE, isName, sessionIdProblem } from '../client/faces/basics.ts';
 import { ClientProblem } from '../client/faces/start.ts';
 import { UsageError } from './errors.ts';
 

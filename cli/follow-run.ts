@@ -2,8 +2,7 @@
 // obeys Ctrl-C, ends with the run.
 import { reasonOf } from '../system/text.ts';
 import type { MessageId, SessionId, Workplace, Followed, FollowOptions, RunOutcome } from '../client/faces/types.ts';
-import { agentsAtWork, isAtRest } from '../client/faces/sessions.ts';
-import { actOnAbort, LEAVING_MS } from '../client/faces/basics.ts';
+import { agentsAtWork, isAtRest, actOnAbort, LEAVING_MS } from '../client/faces/sessions.ts';
 import { ClientProblem } from '../client/faces/start.ts';
 import { wasInterrupted } from '../client/faces/words.ts';
 import { awaitInTime } from '../system/async.ts';

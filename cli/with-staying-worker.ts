@@ -14,7 +14,7 @@ import type {
   SilentSession,
   PerdureClient,
 } from '../client/faces/types.ts';
-import { TASK_QUEUE } from '../client/faces/contract.ts';
+import { TASK_QUEUE } from '../client/faces/basics.ts';
 import { openWholeServer } from '../client/faces/servers.ts';
 import { prepareWorker, startOwnWorker, sayWhoseWork } from '../client/faces/processes.ts';
 import { refuseBesideNewer, openMonitor, watchFleet, withDump, withUnconfined } from '../client/faces/flags.ts';

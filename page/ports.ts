@@ -25,7 +25,7 @@ import type {
   RunOptions,
 } from '../client/faces/types.ts';
 import { hasPacks, diffSession, openShadowReading } from '../client/faces/files.ts';
-import { abortWith } from '../client/faces/basics.ts';
+import { abortWith, describeNoWorker } from '../client/faces/sessions.ts';
 import {
   createClient,
   ClientMeans,
@@ -47,7 +47,6 @@ import {
   readStartOptions,
   stepReader,
 } from '../client/faces/history.ts';
-import { describeNoWorker } from '../client/faces/sessions.ts';
 import type { Env } from '../connection/data-folder.ts';
 import { AsyncResource } from 'node:async_hooks';
 import { Client } from '@temporalio/client';

@@ -2,8 +2,8 @@
 import type { Paint, SessionCounts, SessionInfo, WaitingApproval } from '../../client/faces/types.ts';
 import { displayWidth, truncateToWidth, formatMoney, shortAge } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';
-import { nowText, callWhat, endWords } from '../../client/faces/words.ts';
-import { contextShare, titleInTree, isAtLeast } from '../../client/faces/lists.ts';
+import { nowText, callWhat, endWords, contextShare } from '../../client/faces/words.ts';
+import { titleInTree, isAtLeast } from '../../client/faces/lists.ts';
 import {
   groupHeading,
   type GroupedSession,

@@ -16,9 +16,8 @@ import type {
   MessageId,
   SessionId,
 } from '../faces/types.ts';
-import { createMailbox } from '../faces/basics.ts';
+import { createMailbox, isApprovalEvent } from '../faces/sessions.ts';
 import { ClientProblem } from '../faces/start.ts';
-import { isApprovalEvent } from '../faces/sessions.ts';
 import { beginsAt } from '../faces/history.ts';
 import { endCommand } from '../faces/tools.ts';
 import type { HookRelay } from './hook-events.ts';

@@ -1,6 +1,7 @@
 // Runs a query to its end: opens its session, sends the program's messages, and yields the answers.
 // A program that stops reading, or aborts, interrupts what runs.
-import { present, actOnAbort, parseSessionId } from '../faces/basics.ts';
+import { present, parseSessionId } from '../faces/basics.ts';
+import { actOnAbort } from '../faces/sessions.ts';
 import { ClientProblem } from '../faces/start.ts';
 import { checkConfig } from '../faces/tools.ts';
 import { createConfigReader, headOf, transcriptReader } from '../faces/history.ts';

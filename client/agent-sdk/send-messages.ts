@@ -1,6 +1,7 @@
 // Sends the program's messages to its session as they come, each under an id that stays the same
 // when it is sent again.
-import { createMailbox, present } from '../faces/basics.ts';
+import { present } from '../faces/basics.ts';
+import { createMailbox, isAtRest } from '../faces/sessions.ts';
 import { ClientProblem } from '../faces/start.ts';
 import type {
   Workplace,
@@ -12,7 +13,6 @@ import type {
   CompactionRequest,
   OptionChanges,
 } from '../faces/types.ts';
-import { isAtRest } from '../faces/sessions.ts';
 import { parseCompaction, isClear } from './commands.ts';
 import type { HookRelay } from './hook-events.ts';
 import type { ProgramQuery } from './program/program.ts';

@@ -1,6 +1,4 @@
-// What most commands need: units, the widths of a terminal, ids of sessions, fields that are absent.
-export { abortWith, actOnAbort, LEAVING_MS } from '../async.ts';
-export { createMailbox } from '../mailbox.ts';
+// What most commands need: units, the widths of a terminal, ids and names, fields that are absent.
 export {
   displayWidth,
   graphemeWidth,
@@ -24,3 +22,5 @@ export {
 } from '../units.ts';
 export { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 export { present } from '../../workflows/contract/present.ts';
+export { isElicited, isName, MEDIA_TYPES } from '../../workflows/contract/people.ts';
+export { hostQueue, LONGEST_ID, TASK_QUEUE, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';

@@ -4,7 +4,5 @@ export { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
 export { tagValues } from '../../workflows/contract/facts.ts';
 export { agentName, agentSessionId, isTraceparent, keyHead } from '../../workflows/contract/ids.ts';
 export { addSpend, noSpend, noUsage, totalTokens } from '../../workflows/contract/loop.ts';
-export { isElicited, isName, MEDIA_TYPES } from '../../workflows/contract/people.ts';
-export { hostQueue, LONGEST_ID, TASK_QUEUE, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 export { forItsProgram, isForItsProgram } from '../../workflows/contract/task-queue.ts';
 export { isBadEnd } from '../../workflows/contract/visibility.ts';

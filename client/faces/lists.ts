@@ -9,6 +9,5 @@ export {
 } from '../render/tables.ts';
 export { FilterProblem, parseFilter, stateMeant } from '../sessions/find/parse-filter.ts';
 export { isFailedSession, isUnderWay, phaseText } from '../sessions/info.ts';
-export { contextShare } from '../sessions/running/running-row.ts';
 export { isAtLeast, isSilentSession, silenceOf, withRunning } from '../sessions/running/with-running.ts';
 export { plantTrees, rowsOfTree, titleInTree } from '../sessions/trees.ts';

@@ -10,3 +10,5 @@ export { promptProblem } from '../sessions/prompt.ts';
 export { isApprovalEvent } from '../sessions/waiting-approval.ts';
 export { examineMedia, maxBytesOf, mediaBlock } from '../../store/transcript/media.ts';
 export { hashOf, isDamage, keySegment, parseStored, StoreError } from '../../store/values/store.ts';
+export { abortWith, actOnAbort, LEAVING_MS } from '../async.ts';
+export { createMailbox } from '../mailbox.ts';

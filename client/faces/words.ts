@@ -43,3 +43,4 @@ export { isRepeated } from '../../store/log/entries.ts';
 export { splitQuestions } from '../../store/transcript/question-lists.ts';
 export { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 export { taskListOf, tasksAfter } from '../../store/view/task-list.ts';
+export { contextShare } from '../sessions/running/running-row.ts';

@@ -4,7 +4,7 @@
 import type { Client } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionInfo } from '../../client/faces/types.ts';
-import { WORKFLOW_TYPE } from '../../client/faces/contract.ts';
+import { WORKFLOW_TYPE } from '../../client/faces/basics.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import { takenBy } from '../usage/usage.ts';

@@ -1,7 +1,8 @@
 // A row of the list of sessions, and the headings above: what each does now, and its figures.
 import { showUnseen } from '../../system/text.ts';
 import type { SessionInfo } from '../../client/faces/types.ts';
-import { contextShare, isAtLeast } from '../../client/faces/lists.ts';
+import { isAtLeast } from '../../client/faces/lists.ts';
+import { contextShare } from '../../client/faces/words.ts';
 import { formatMoney } from '../../client/faces/basics.ts';
 import { tagValues } from '../../client/faces/contract.ts';
 import { hashOf } from '../../client/faces/sessions.ts';

@@ -1,10 +1,9 @@
 // One waiting call in full: why it is asked, where, until when, what the model said before it, what
 // it would do, and the answers.
 import { showUnseen } from '../../system/text.ts';
-import { isElicited } from '../../client/faces/contract.ts';
+import { isElicited, formatCount } from '../../client/faces/basics.ts';
 import type { LastDecision } from '../../client/faces/types.ts';
 import { ofAgent, parseQuestion } from '../../client/faces/words.ts';
-import { formatCount } from '../../client/faces/basics.ts';
 import { runOf } from '../call-views/call-place.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
 import { CallView } from '../call-views/call-view.tsx';

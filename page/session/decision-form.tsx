@@ -1,7 +1,7 @@
 // Draws a call that waits, at the foot of its session: what it would do, and the answers in one
 // row. For a question of the model: its text and the possible answers.
 import { showUnseen, escapeUnseen } from '../../system/text.ts';
-import { isElicited } from '../../client/faces/contract.ts';
+import { isElicited } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';
 import type { WaitingApproval } from '../../client/faces/types.ts';
 import { ofAgent, parseQuestion } from '../../client/faces/words.ts';

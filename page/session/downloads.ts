@@ -6,7 +6,7 @@ import { jsonLine, showUnseen } from '../../system/text.ts';
 import { transcriptParts, sessionJson, readWholeResult } from '../../client/faces/history.ts';
 import { isReply } from '../../client/faces/turns.ts';
 import type { SessionReading, Item, MediaType } from '../../client/faces/types.ts';
-import { MEDIA_TYPES } from '../../client/faces/contract.ts';
+import { MEDIA_TYPES } from '../../client/faces/basics.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { PagePorts } from '../ports.ts';
 
