@@ -86,8 +86,12 @@ async function commandsOf(
   { root }: OpenedServer['folder'],
   { description, entries, first }: SessionReading,
 ): Promise<readonly BackgroundCommand[]> {
-  const [{ backgroundCommands, backgroundReader, findBackgroundCommands, transcriptItems }, { backgroundRoot }] =
-    await Promise.all([import('../../client/faces/history.ts'), import('../../system/process/background-files.ts')]);
+  const [{ backgroundCommands, backgroundReader, findBackgroundCommands }, { transcriptItems }, { backgroundRoot }] =
+    await Promise.all([
+      import('../../client/faces/history.ts'),
+      import('../../client/faces/turns.ts'),
+      import('../../system/process/background-files.ts'),
+    ]);
   const items = transcriptItems(first);
   items.add(entries);
   const files = backgroundReader(backgroundRoot(root), description.session);
