@@ -149,8 +149,8 @@ type WatchSilence = {
 const MOST_BETWEEN_MS = 30_000;
 
 /**
- * Looks for runs that have not gone on for some time, for the hooks `silent` of this process's
- * worker (O14). The returned function ends it and resolves when nothing of it runs.
+ * Looks for runs without progress for some time, for the hooks `silent` of this process's worker
+ * (O14). The returned function ends it and resolves when nothing of it runs.
  */
 export function watchSilence({ sessions, teller, say, everyMs }: WatchSilence): () => Promise<void> {
   if (teller === null) return () => Promise.resolve();

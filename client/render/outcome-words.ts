@@ -1,5 +1,5 @@
 // Says how a call came out as far as its result does not, and who allowed it; what an answer aside
-// has cost; and in a line what a session with a run under way does now. Pure.
+// has cost; and in one line what a running session does now. Pure.
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { oneLine } from '../paint.ts';
 import type { SideAnswer } from '../sessions/updates/ask-aside.ts';

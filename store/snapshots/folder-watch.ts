@@ -1,7 +1,7 @@
-// Learns from the system which names in folders have changed, so that not every file is looked at.
-// Linux tells of a change before the call that makes it returns; elsewhere nothing is watched. It
-// does not tell what is written through mapped memory or another hard link, by another host, or on
-// another mount.
+// Learns from the system which names in folders have changed, so that not every file is checked.
+// Linux reports a change before the call that makes it returns; elsewhere nothing is watched. It
+// does not report what is written through mapped memory or another hard link, by another host, or
+// on another mount.
 import { readFileSync, watch, type FSWatcher, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import type { RawPath } from './listing.ts';
@@ -153,9 +153,8 @@ function readMost(): number {
 type Names<Folder> = ReadonlyMap<Folder, ReadonlySet<RawPath>>;
 
 /**
- * Knows the files of a folder that have several names (hard links). The system tells of a change in
- * the folder of the name by which it was made, and of nothing in those of the other names: these
- * files are looked at again each time.
+ * Knows the files of a folder that have several names (hard links). The system reports a change
+ * only in the folder of the name by which it was made, so these files are checked each time.
  */
 export class LinkedFiles<Folder> {
   #names = new Map<Folder, Set<RawPath>>();

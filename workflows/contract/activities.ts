@@ -1,5 +1,5 @@
-// The activity port: everything the workflow asks of the world. activities/ implements it. Content
-// never crosses it, only hashes and facts.
+// The activity port: everything that the workflow requests from the outside world, implemented by
+// activities/. Content never crosses it, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, RunToolResult } from './calls.ts';
 import type { Append, AppendedFacts, AppendingStep } from './append.ts';

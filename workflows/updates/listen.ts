@@ -120,7 +120,7 @@ const SIGNAL_DESCRIPTIONS: Readonly<Record<keyof typeof SIGNALS, string>> = {
 };
 
 /**
- * Any Temporal client can send a signal, and a signal has no answer: one that is not understood does
+ * Any Temporal client can send a signal, and a signal has no answer: one that makes no sense does
  * nothing, and the view says why.
  */
 function handleSignals(session: Session): void {
