@@ -15,7 +15,7 @@ import type { PerdureClient } from './perdure-client.ts';
 import type { Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';
 import { type ClientSettings, type CreateClient, startSession } from './sessions/start.ts';
-import { parseSessionId } from './sessions/session-id.ts';
+import { parseSessionId } from './sessions/ids.ts';
 import { countSessions } from './sessions/find/count-sessions.ts';
 import { listSessions, listPage } from './sessions/find/list-sessions.ts';
 import { observeHosts } from './sessions/observed-phase.ts';

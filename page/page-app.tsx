@@ -4,21 +4,21 @@ import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Child } from 'hono/jsx';
 import { showUnseen, reasonOf } from '../system/text.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { ClientProblem } from '../client/problem.ts';
+import type { SessionId } from '../client/faces/types.ts';
+import { ClientProblem } from '../client/faces/start.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';
 import { OWNER } from './hosting/people.ts';
-import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './session/reading-routes.ts';
+import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './session/reading-routes.tsx';
 import { addShareForm, addSharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
 import { sendFeed } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
-import { readFrame } from './frame/frame-state.tsx';
+import { readFrame, sumCounts } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';
-import { EmptyCard } from './empty-card.tsx';
+import { EmptyCard } from './primitives.tsx';
 import { TimedText } from './figures.tsx';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
@@ -28,8 +28,7 @@ import { type FleetFeed, openFleetFeed } from './fleet/fleet-feed.tsx';
 import { allowMany, keepRule, undoRule, type InboxDone } from './inbox/inbox-actions.ts';
 import { InboxFeed } from './inbox/inbox-feed.tsx';
 import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
-import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
-import { countViews } from './fleet/view-counts.ts';
+import { filterProblem, fleetQuery, readFleetView, wholeFilter } from './fleet/fleet-view.ts';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { newTaskForm, startTask } from './tasks/new-task.tsx';
 import { readUsage, usageCsv } from './usage/usage.ts';
@@ -341,4 +340,23 @@ function ProblemPage({ title, text }: { readonly title: string; readonly text: s
       </EmptyCard>
     </Layout>
   );
+}
+
+/** More views have no counts. */
+const MOST = 20;
+
+/**
+ * Counts the sessions of the views that a browser keeps, by their addresses; null for one that
+ * cannot be counted.
+ */
+async function countViews(
+  { counts }: Pick<PagePorts, 'counts'>,
+  addresses: readonly string[],
+): Promise<readonly (number | null)[]> {
+  const counted = addresses.slice(0, MOST).map(async (address) => {
+    if (!address.startsWith('/?')) return null;
+    const filter = wholeFilter(readFleetView(new URLSearchParams(address.slice(2))));
+    return filterProblem(filter) === null ? sumCounts(await counts({ filter })) : null;
+  });
+  return Promise.all(counted);
 }

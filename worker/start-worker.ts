@@ -7,7 +7,6 @@ import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
 import { commandNotice, commandPolicy } from '../tools/sandbox.ts';
-import type { McpBounds } from '../tools/mcp/servers.ts';
 import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
 import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
@@ -50,8 +49,6 @@ export type StartWorker = Target & {
   /** Each of these goes before the same key in `config`. */
   readonly tools?: PerdureConfig['tools'];
   readonly mcpServers?: PerdureConfig['mcpServers'];
-  /** Bounds of servers' lists, connections and messages. Absent: the built-in ones. */
-  readonly mcpBounds?: Partial<McpBounds>;
   readonly toolEnv?: PerdureConfig['toolEnv'];
   readonly webFetch?: PerdureConfig['webFetch'];
   readonly hooks?: PerdureConfig['hooks'];

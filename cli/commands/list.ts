@@ -1,15 +1,12 @@
 // perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Paint, ListedSession } from '../../client/face-types.ts';
-import type { PerdureClient, SessionInfo } from '../../client/index.ts';
-import { parseFilter, stateMeant } from '../../client/sessions/find/parse-filter.ts';
-import { plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
+import type { Paint, ListedSession, PerdureClient, SessionInfo } from '../../client/faces/types.ts';
+import { parseFilter, stateMeant, plantTrees, rowsOfTree, sessionTable } from '../../client/faces/lists.ts';
+import { present } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
-import { sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
-import { present } from '../../workflows/contract/present.ts';
 import { groupHeading, orderInGroups } from '../render/session-groups.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };

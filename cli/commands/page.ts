@@ -1,9 +1,10 @@
-// perdure page: serves the ops page alone, when workers run elsewhere or not yet.
-import type { Command } from 'commander';
+// perdure page and serve offer the ops page, and serve the HTTP API with it, when workers run
+// elsewhere or not yet. perdure open opens the page at a session.
+import { type Command, InvalidArgumentError } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import type { Monitor, MonitorFlags } from '../../client/face-types.ts';
-import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/runtime/monitor.ts';
+import type { Monitor, MonitorFlags } from '../../client/faces/types.ts';
+import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/faces/flags.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
 import {
@@ -17,9 +18,9 @@ import { openDataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { keepHeapSmall } from '../../system/keep-heap-small.ts';
-import { listenForSignals } from '../signals.ts';
+import { listenForSignals, waitForAbort, openUnlessTold } from '../signals.ts';
 import { sayProgress } from '../within-workplace.ts';
-import { waitForAbort, openUnlessTold } from '../open-unless-told.ts';
+import { withSession } from '../with-server.ts';
 
 export function pageCommand(program: Command, cli: Cli): void {
   const command = program
@@ -71,12 +72,11 @@ type Serving = {
 
 async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const [{ openWholeServer }, { createSupervision: supervision, superviseServer }, { pagePorts }, { serverHealth }] =
+  const [{ openWholeServer }, { createSupervision: supervision, serverHealth, superviseServer }, { pagePorts }] =
     await Promise.all([
-      import('../../client/runtime/open-server.ts'),
-      import('../../worker/embedded/supervise-server.ts'),
+      import('../../client/faces/servers.ts'),
+      import('../../client/faces/staying.ts'),
       import('../../page/ports.ts'),
-      import('../../worker/monitor/health.ts'),
     ]);
   const opened = await openUnlessTold(
     signals,
@@ -100,4 +100,54 @@ async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promis
     await opened.close();
     signals.end();
   }
+}
+
+export function openCommand(program: Command, cli: Cli): void {
+  program
+    .command('open')
+    .description('open a session on the ops page, or print the address where there is no browser')
+    .argument('<id>', 'the session')
+    .action(async (id: string) => {
+      const status = await withSession(cli, id, async ({ sessions }, session) => {
+        await sessions.describe(session);
+        const { openPageAt } = await import('../open-page.ts');
+        await openPageAt(cli, session);
+        return STATUS.ok;
+      });
+      cli.exit(status);
+    });
+}
+
+export function serveCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('serve')
+    .description('serve the HTTP API and the ops page, without a worker; runs until stopped')
+    .option('--port <port>', 'of this machine (default: the one that the data folder remembers)', portOf)
+    .option('--token', "print the token of this data folder's API, and leave it at that")
+    .option(...METRICS_OPTION);
+  addPageOptions(command).action(async ({ token, ...flags }: ServeFlags) => {
+    if (token === true) return cli.exit(await printToken(cli, flags));
+    const status = await servePageUntilTold(cli, flags, ({ api, ownToken, entrance }) => {
+      // Output may be kept in a log that commands of an agent can read, so it does not contain the
+      // token.
+      if (ownToken) cli.say(`the token of the API: \`${cli.self} serve --token\` prints it`);
+      return `api  ${api}\npage ${entrance()}\n`;
+    });
+    cli.exit(status);
+  });
+}
+
+type ServeFlags = MonitorFlags & PortFlags & { readonly token?: boolean };
+
+async function printToken(cli: Cli, others: object): Promise<number> {
+  if (Object.keys(others).length > 0) throw new UsageError('--token cannot be combined with other options');
+  const { readApiToken } = await import('../../page/page-address.ts');
+  cli.print(`${readApiToken(openDataFolder(cli.env).root)}\n`);
+  return STATUS.ok;
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError('give a port, from 1 to 65535');
 }

@@ -20,9 +20,16 @@ import { loadConfig } from '../../worker/config/load-config.ts';
 import { describeFreeRoom, measureDatabase } from '../store-care/database-size.ts';
 import { formatCount, formatSize } from '../units.ts';
 import { modelChecks } from './model-checks.ts';
-import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
+import {
+  type Check,
+  missingCheck,
+  noteCheck,
+  okCheck,
+  mcpCheck,
+  networkChecks,
+  prepareServers,
+} from './network-checks.ts';
 import { deferralOf } from './deferred-tools.ts';
-import { mcpCheck, networkChecks, prepareServers } from './network-checks.ts';
 import type { Client } from '@temporalio/client';
 import { connectClient, type Target } from '../../connection/connect-client.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';

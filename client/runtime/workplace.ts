@@ -16,10 +16,9 @@ import { createSupervision, superviseServer } from '../../worker/embedded/superv
 import { isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
-import { newSessionId } from '../sessions/session-id.ts';
+import { newSessionId } from '../sessions/ids.ts';
 import { prepareWorker, startOwnWorker } from './own-worker.ts';
-import { keepWorker } from './keep-worker.ts';
-import { sayWhoseWork } from './say-whose-work.ts';
+import { keepWorker, sayWhoseWork } from './keep-worker.ts';
 import { openWholeServer, type OpenedServer } from './open-server.ts';
 import { watchPollers } from '../sessions/watch-pollers.ts';
 

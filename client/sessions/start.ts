@@ -19,7 +19,7 @@ import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, parsePrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';
-import { parseSessionId, newSessionId } from './session-id.ts';
+import { parseSessionId, newSessionId } from './ids.ts';
 import type { ShadowReading } from '../../store/snapshots/compare.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { ChannelItem } from '../../store/live/events.ts';

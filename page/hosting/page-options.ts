@@ -4,13 +4,13 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { parseForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
 import type { HostFlags, PageHost } from './page-host.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
+import type { OpenedServer } from '../../client/faces/types.ts';
+import { present } from '../../client/faces/basics.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Person } from './people.ts';
-import { present } from '../../workflows/contract/present.ts';
 
 export function addPageOptions(command: Command): Command {
   return command

@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import type { SnapshotChange, RawPath } from './listing.ts';
 import { parseChanges } from './listing.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
+import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { type NotedSnapshot, withPermissionChanges } from './permission-changes.ts';
 import { listPathModes } from './read-notes.ts';
 import { readBlobs } from './read-blobs.ts';
-import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { parsePermissions, type PermissionsNote } from './snapshot-notes.ts';
 import type { ShadowReading } from './run-held.ts';
 

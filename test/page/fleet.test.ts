@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { restAfter } from '../../page/fleet/fleet-feed.tsx';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
-import { countStrayed } from '../../page/frame/strayed-sessions.ts';
+import { countStrayed } from '../../page/frame/health.ts';
 import type { RunningState } from '../../client/sessions/running/running-row.ts';
 import { byUrgency } from '../../page/fleet/urgency.ts';
 import { runEnded, runStarted } from '../support/transcript.ts';
