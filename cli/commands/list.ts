@@ -38,18 +38,45 @@ export function asTyped(words: readonly string[]): string {
 async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<number> {
   const meant = stateMeant(parseFilter(filter));
   return withServer(cli, async ({ sessions }) => {
-    const { found, more, note } = await firstOf(sessions, filter, limit);
-    if (json) for (const session of found) cli.print(`${jsonLine(session)}\n`);
-    else if (found.length > 0) cli.print(listText(cli.out, filter, found, Date.now()));
-    if (note !== undefined) cli.say(note);
-    const none =
-      filter === ''
-        ? `No sessions yet. Start one with \`${cli.self} run "your task"\`.`
-        : `No sessions match this filter${meant === undefined ? '' : `: did you mean ${meant}?`}`;
-    if (found.length === 0) cli.say(none);
-    if (more) cli.say(`more sessions exist: use --limit ${limit * 10}`);
+    const size = Math.min(limit, LARGEST_PAGE);
+    const page = await sessions.page({ filter, size, running: true });
+    const isEnough = page.next === null || page.sessions.length === limit;
+    if (!isEnough && page.sessions.length < size) cli.say(SEARCHING);
+    // Each page is looked for from the newest on: many are read as one list.
+    const rows = isEnough ? page.sessions : sessions.list({ filter, running: true });
+    const found: SessionInfo[] = [];
+    const print = (session: SessionInfo): void => cli.print(`${jsonLine(session)}\n`);
+    const count = await takeFirst(rows, limit, json ? print : (session) => void found.push(session));
+    if (found.length > 0) cli.print(listText(cli.out, filter, found, Date.now()));
+    if (page.note !== undefined) cli.say(page.note);
+    if (count === 0) cli.say(describeNone(cli, filter, meant));
+    if (count > limit || (isEnough && page.next !== null)) cli.say(`more sessions exist: use --limit ${limit * 10}`);
     return STATUS.ok;
   });
+}
+
+/** Returns how many there are, up to one above the limit. */
+async function takeFirst<Row>(
+  rows: Iterable<Row> | AsyncIterable<Row>,
+  limit: number,
+  use: (row: Row) => void,
+): Promise<number> {
+  let count = 0;
+  for await (const row of rows) {
+    count += 1;
+    if (count > limit) break;
+    use(row);
+  }
+  return count;
+}
+
+const LARGEST_PAGE = 1_000;
+const SEARCHING =
+  'Searching all sessions: the server knows no titles. Terms such as phase:, tag: or age< leave fewer to search.';
+
+function describeNone(cli: Cli, filter: string, meant: string | undefined): string {
+  if (filter === '') return `No sessions yet. Start one with \`${cli.self} run "your task"\`.`;
+  return `No sessions match this filter${meant === undefined ? '' : `: did you mean ${meant}?`}`;
 }
 
 export const listText = (paint: Paint, filter: string, found: readonly SessionInfo[], now: number): string =>
@@ -72,20 +99,6 @@ function arrangeList(
   return rows.map(({ group, ...row }, at) =>
     isMixed && group !== rows[at - 1]?.group ? { ...row, heading: groupHeading(paint, group) } : row,
   );
-}
-
-async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
-  const found: SessionInfo[] = [];
-  let after: string | undefined;
-  let note: string | undefined;
-  do {
-    const size = Math.min(limit - found.length, 1_000);
-    const page = await sessions.page(present({ filter, size, after, running: true }));
-    found.push(...page.sessions);
-    note = page.note;
-    after = page.next ?? undefined;
-  } while (after !== undefined && found.length < limit);
-  return { found, note, more: after !== undefined };
 }
 
 export function parseWholeNumber(text: string): number {

@@ -187,6 +187,18 @@ test('rows stand together by what a person asks for, in the order of the list (O
   ]);
 });
 
+test('a list of which only a part was searched or counted says so, and what makes it whole (O3 O4)', async () => {
+  const cut = 'only the newest 10,000 sessions were sorted: narrow the filter';
+  const part = { page: () => Promise.resolve({ sessions: [info('a')], next: 'more', note: cut }) };
+  const { text } = await stagedPage({ ports: part });
+  const shown = await text('/?q=lamp');
+  expect(shown).toMatch(
+    /id="notes" role="status"><small>only the newest 10,000 sessions were sorted: narrow the filter; the newest sessions were searched so far, [^<]*or go on to older ones<\/small>/,
+  );
+  const whole = await stagedPage();
+  expect(await whole.text('/')).toContain('<div id="notes" hidden');
+});
+
 test('kept views have their counts, and an address that is none has no count (O4)', async () => {
   const asked: (string | undefined)[] = [];
   const counts = ({ filter }: { readonly filter?: string } = {}) => {
