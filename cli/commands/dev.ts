@@ -49,6 +49,7 @@ async function startPage(
     ['server', `${target.address}, namespace ${target.namespace}`],
     ...(ui === null ? [] : [['ui', ui]]),
     ['worker', `pid ${process.pid}, task queue ${worker.taskQueue}, tools: ${worker.sandbox}`],
+    ...(worker.deployment === null ? [] : [['build', worker.deployment]]),
     ['data', folder.root],
   ];
   if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
