@@ -89,6 +89,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     worker: async () => (await import('./commands/worker.ts')).workerCommand,
     page: async () => (await import('./commands/page.ts')).pageCommand,
     serve: async () => (await import('./commands/serve.ts')).serveCommand,
+    'codec-server': async () => (await import('./commands/codec-server.ts')).codecServerCommand,
     'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModelCommand,
   },
   Keep: {
