@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import { runChecks } from '../../client/runtime/doctor.ts';
 import { gate, reply, toolUse, type ParsedRequest } from '../../scripted-model/index.ts';
-import { livePollers } from '../../client/sessions/worker-polls.ts';
+import { livePollers } from '../../connection/worker-polls.ts';
 import type { WorkerDeployment } from '../../worker/config/deployment.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { recordsQueue } from '../../workflows/contract/session.ts';
