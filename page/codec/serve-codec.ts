@@ -132,7 +132,7 @@ function start(settings: CodecSettings, { host: hostname, port }: { host: string
   const { fetch } = codecApp(settings);
   const secure = tls ? { createServer: createHttps, serverOptions: tls } : {};
   return new Promise<Server>((started, failed) => {
-    const server = serve({ fetch, hostname, port, ...secure } as Parameters<typeof serve>[0], () => started(server));
+    const server = serve({ fetch, hostname, port, ...secure }, () => started(server));
     server.once('error', (error) =>
       failed(
         new SetupProblem(`the codec server cannot listen on ${hostname}:${port} (${reasonOf(error)}): see --listen`),

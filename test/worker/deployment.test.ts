@@ -54,5 +54,6 @@ test('on the embedded server a build is refused before anything is made, by name
   await expect(open({ deployment: { name: 'a.b', build: '1' } })).rejects.toThrow(
     /^createWorker\(\) has a wrong `deployment`: the name/,
   );
+  await expect(open({ deployment: { name: 'agents' } })).rejects.toThrow(/ wrong `deployment`: the build/);
   expect(existsSync(PERDURE_DATA)).toBe(false);
 });

@@ -52,11 +52,14 @@ export function readDeployment(env: Env): WorkerDeployment | undefined {
 
 /** Says in one line what is wrong with a deployment. */
 export function deploymentProblem({ name, build, versioning }: WorkerDeployment): string | undefined {
-  if (!NAME.test(name)) return 'the name of the deployment has letters, digits, "_" and "-", at most 60';
-  if (!BUILD.test(build)) return 'the build has letters, digits, ".", "_", "+" and "-", at most 100';
+  if (!isTextOf(NAME, name)) return 'the name of the deployment has letters, digits, "_" and "-", at most 60';
+  if (!isTextOf(BUILD, build)) return 'the build has letters, digits, ".", "_", "+" and "-", at most 100';
   if (versioning === undefined || Object.hasOwn(BEHAVIORS, versioning)) return undefined;
-  return `sessions are "pinned" or "auto-upgrade", not ${JSON.stringify(String(versioning).slice(0, 80))}`;
+  return `sessions are "pinned" or "auto-upgrade", not ${JSON.stringify(versioning).slice(0, 80)}`;
 }
+
+/** A program in JavaScript may leave a part out. */
+const isTextOf = (pattern: RegExp, value: unknown): boolean => typeof value === 'string' && pattern.test(value);
 
 /**
  * Returns the deployment of a staying worker. Throws SetupProblem on the embedded server, where

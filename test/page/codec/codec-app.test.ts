@@ -13,8 +13,8 @@ import { openOidc } from '../../../page/codec/oidc.ts';
 
 const NAMESPACE = 'agents';
 const ORIGIN = 'https://cloud.temporal.io';
-const key = { id: '1f0a66c2', key: randomBytes(32) };
-const keys: KeyRing = { path: 'nowhere', active: () => key, find: (id) => (id === key.id ? key : undefined) };
+const only = { id: '1f0a66c2', key: randomBytes(32) };
+const keys: KeyRing = { path: 'nowhere', active: () => only, find: (id) => (id === only.id ? only : undefined) };
 const token = (role: string): string => `${role}-`.padEnd(40, '0');
 const people = (['look', 'decide', 'steer'] as const).map((role) => ({ name: role, role, token: token(role) }));
 
