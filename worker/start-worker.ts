@@ -2,6 +2,7 @@
 // tests all start theirs here.
 import type { Log } from '../system/log.ts';
 import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
 import { IllegalStateError, NativeConnection, Runtime } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
@@ -9,9 +10,11 @@ import type { RunDefaults } from '../activities/deps.ts';
 import { commandNotice, commandPolicy } from '../tools/sandbox.ts';
 import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
+import { formatDeployment, notCurrentNotice, type WorkerDeployment } from './config/deployment.ts';
 import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
 import { keptWorkflows, memoryThereIs } from './follow-memory.ts';
 import { connectClient, connectionOptions, type Target } from '../connection/connect-client.ts';
+import { readGrpcFailure } from '../connection/grpc-failure.ts';
 import { healthOf } from './monitor/health.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { reasonOf } from '../system/text.ts';
@@ -65,6 +68,8 @@ export type StartWorker = Target & {
    * Sessions that each queue keeps in memory between tasks. Absent: as many as the memory allows.
    */
   readonly maxCachedWorkflows?: number;
+  /** The build that this worker is of; absent: its queues are unversioned. */
+  readonly deployment?: WorkerDeployment | undefined;
 };
 
 export type RunningWorker = {
@@ -76,6 +81,8 @@ export type RunningWorker = {
   /** One line for people where commands of agents are refused or not confined; else null. */
   readonly unconfined: string | null;
   readonly scripted: boolean;
+  /** `name:build` of its Worker Deployment, and what sessions do; null for an unversioned worker. */
+  readonly deployment: string | null;
   /**
    * Resolves to sentences that say what keeps the worker from its work now; empty when it takes
    * work.
@@ -123,12 +130,15 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;
   if (!settings.stops) access.prepare();
+  const { deployment } = settings;
+  if (deployment) await logIfNotCurrent(client, deployment, log);
   return {
     taskQueue,
     sandbox: deps.sandbox.describe,
     commands: commandPolicy(deps.sandbox),
     unconfined: commandNotice(deps.sandbox),
     scripted: deps.scripted,
+    deployment: deployment ? formatDeployment(deployment) : null,
     silence: createSilenceTeller(settings.hooks ?? settings.config?.hooks ?? {}, {
       hooks: deps.hooks,
       store: deps.store,
@@ -142,6 +152,16 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
       return stopWorker(worker, done);
     },
   };
+}
+
+/** A build that isn't current looks idle for no reason. */
+async function logIfNotCurrent(client: Client, deployment: WorkerDeployment, log: Log): Promise<void> {
+  try {
+    const notice = await notCurrentNotice(client, deployment);
+    if (notice !== undefined) log('warn', notice);
+  } catch (error) {
+    log('warn', `whether build ${deployment.build} is current is unknown: ${readGrpcFailure(error).why}`);
+  }
 }
 
 /**

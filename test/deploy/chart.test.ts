@@ -34,7 +34,11 @@ const MOST = {
   config: 'export default { drainMs: 90_000 };',
   serviceAccount: { annotations: { role: 'agents' } },
   serve: { name: 'agents.example', ingress: { enabled: true, className: 'nginx', annotations: { a: 'b' } } },
-  worker: { drainMs: 90_000, storage: { className: 'fast' } },
+  worker: {
+    drainMs: 90_000,
+    storage: { className: 'fast' },
+    deployment: { name: 'agents', build: '1.4.0', versioning: 'pinned' },
+  },
   networkPolicy: { servedFrom: [{ namespaceSelector: {} }] },
   metrics: { serviceMonitor: true },
   autoscaling: { enabled: true },

@@ -227,7 +227,9 @@ async function createOwnWorkers(
   const common = { ...shared, connection, activities: opened.activities };
   const [records = '', ...hosted] = ownQueues(opened);
   const workers = [await Worker.create({ ...common, ...recordSlots, taskQueue: records })];
-  for (const taskQueue of hosted) workers.push(await Worker.create({ ...common, taskQueue }));
+  // Whichever build works on a host has its folders.
+  const unversioned = { ...common, workerDeploymentOptions: undefined };
+  for (const taskQueue of hosted) workers.push(await Worker.create({ ...unversioned, taskQueue }));
   return workers;
 }
 
