@@ -2,9 +2,11 @@
 import type { Command } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import type { Monitor, MonitorFlags } from '../../client/face-types.ts';
+import type { Monitor, MonitorFlags, OpenedServer } from '../../client/face-types.ts';
 import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/runtime/monitor.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
+import type { MountApp } from '../../page/page-app.tsx';
+import type { PagePorts } from '../../page/ports.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
 import {
   addPageOptions,
@@ -51,13 +53,14 @@ export async function servePageUntilTold(
   cli: Cli,
   flags: MonitorFlags & PortFlags,
   linesOf: (served: ServedPage) => string,
+  mountOn?: MountOn,
 ): Promise<number> {
   // A page of a long session leaves much garbage (O13).
   keepHeapSmall(20);
   const place = await placeOfPage(cli, flags);
   const monitor = await openMonitor(cli, flags);
   try {
-    return await servePage(cli, { monitor, place, linesOf });
+    return await servePage(cli, { monitor, place, linesOf, ...(mountOn && { mountOn }) });
   } finally {
     await monitor?.close();
   }
@@ -67,9 +70,13 @@ type Serving = {
   readonly monitor: Monitor | null;
   readonly place: PagePlace;
   readonly linesOf: (served: ServedPage) => string;
+  readonly mountOn?: MountOn;
 };
 
-async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promise<number> {
+/** Makes another app for the page's port. */
+export type MountOn = (opened: OpenedServer, ports: PagePorts) => MountApp;
+
+async function servePage(cli: Cli, { monitor, place, linesOf, mountOn }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const [{ openWholeServer }, { createSupervision: supervision, superviseServer }, { pagePorts }, { serverHealth }] =
     await Promise.all([
@@ -86,7 +93,7 @@ async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promis
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
     const ports = pagePorts(opened, cli.env, { hosted: place.host !== null });
-    const served = await serveThePage(ports, opened, place);
+    const served = await serveThePage(ports, opened, place, mountOn?.(opened, ports));
     // Counts sessions once, for the page and for /metrics.
     const sessions = { ...opened.sessions, counts: ports.counts };
     watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });

@@ -137,6 +137,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['agent sdk', 'client/agent-sdk/'],
   ['testing', 'client/testing/'],
   ['page', 'page/'],
+  ['managed agents', 'managed/'],
   ['command line', 'cli/'],
 ];
 
@@ -183,7 +184,7 @@ test('the typed client imports no worker: what boots one lies in client/runtime/
   expect(found).toEqual([]);
 });
 
-const FACES = ['cli/', 'page/', 'client/agent-sdk/'];
+const FACES = ['cli/', 'page/', 'managed/', 'client/agent-sdk/'];
 
 test('what is shown to people and programs takes types from behind the client through client/face-types.ts alone', () => {
   const past = files.flatMap((file) => {
