@@ -138,8 +138,10 @@ const pageIn = ({ limit, page }: { readonly limit?: number | undefined; readonly
 function environmentHandlers(parts: Parts) {
   const { environments } = parts;
   return {
-    'environments.create': (request) =>
-      environments.create(newId('env'), request.person, parseBody(environmentShapes.environmentCreate, request.body)),
+    'environments.create': async (request) => {
+      const body = parseBody(environmentShapes.environmentCreate, request.body);
+      return environments.create(await reserveId(parts, request, 'env'), request.person, body);
+    },
     'environments.retrieve': (request) => environments.retrieve(environmentIn(request)),
     'environments.update': (request) => {
       const body = parseBody(environmentShapes.environmentUpdate, request.body);
@@ -221,7 +223,8 @@ function eventHandlers(parts: Parts) {
       const found = await sessions.find(sessionIn(request));
       const { facts } = await sessions.timeline(found);
       const chosen = facts.filter(
-        ({ type, at }) => (types === undefined || types.length === 0 || types.includes(type)) && shapes.isWithin(at, query),
+        ({ type, at }) =>
+          (types === undefined || types.length === 0 || types.includes(type)) && shapes.isWithin(at, query),
       );
       const list: ListRequest = { list: `events ${found.id}`, order, filter: filterOf(query), ...pageIn(query), limit };
       const sorted = order === 'asc' ? chosen : chosen.toReversed();
@@ -229,10 +232,9 @@ function eventHandlers(parts: Parts) {
       return { data: await timelines.write(page.items), next_page: page.next };
     },
     'sessions.events.stream': (request) => {
-      const { event_deltas } = parseQuery(shapes.eventStream, request.query);
-      if (event_deltas?.length) throw unsupported('event_deltas', 'previews are not served yet: leave it out');
+      const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);
       const { closing, left, lastEventId: last } = request;
-      return openStream(parts, { session: sessionIn(request), last, closing, left });
+      return openStream(parts, { session: sessionIn(request), last, deltas, closing, left });
     },
   } satisfies Partial<Record<ServedName, Handler>>;
 }

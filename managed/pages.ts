@@ -83,7 +83,8 @@ export function pageOf<Item>(
   const [first, last] = [page[0], page.at(-1)];
   return {
     items: page,
-    next: last !== undefined && end < items.length ? sealing.seal(request, { place: placeOf(last), back: false }) : null,
+    next:
+      last !== undefined && end < items.length ? sealing.seal(request, { place: placeOf(last), back: false }) : null,
     prev: first !== undefined && begin > 0 ? sealing.seal(request, { place: placeOf(first), back: true }) : null,
   };
 }

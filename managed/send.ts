@@ -1,6 +1,9 @@
 // Sends events to a session (G44–G47): all are checked against one state before the first is sent.
 // The first message starts the session's workflow.
-import type { BetaManagedAgentsSendSessionEvents } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type {
+  BetaManagedAgentsSendSessionEvents,
+  BetaManagedAgentsUserMessageEvent,
+} from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { PromptBlock } from '../client/index.ts';
 import { parsePrompt } from '../client/sessions/prompt.ts';
 import { ClientProblem } from '../client/problem.ts';
@@ -22,6 +25,7 @@ type SendParts = {
 };
 
 type StoredEvent = NonNullable<BetaManagedAgentsSendSessionEvents['data']>[number];
+type SentContent = BetaManagedAgentsUserMessageEvent['content'];
 
 /** `ids` has one for each event. Throws ManagedError or ClientProblem; nothing was sent then. */
 export async function sendEvents(
@@ -84,9 +88,8 @@ async function sendMessage(
   const cwd = await ports.openWorkspace(session);
   const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), cwd);
   const prompt = promptOf(content, 'content');
-  await ports.as(by).start(prompt, { session, messageId: id, ifNew });
-  if (!item.isStarted)
-    await sessions.change(session, by, (now) => (now.isStarted ? now : { ...now, isStarted: true }));
+  await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
+  if (!item.isStarted) await sessions.change(session, by, (now) => (now.isStarted ? now : { ...now, isStarted: true }));
   const { text, media } = parsePrompt(prompt);
   const event: StoredEvent = {
     id,
@@ -98,8 +101,9 @@ async function sendMessage(
   return event;
 }
 
-const withoutRedacted = (content: readonly MessageBlock[]) =>
-  content.flatMap((block) => (block.type === 'redacted' ? [] : [block]));
+/** JSON has no undefined, so that the blocks have the SDK's type as they were sent. */
+const withoutRedacted = (content: readonly MessageBlock[]): SentContent =>
+  content.filter(({ type }) => type !== 'redacted') as SentContent;
 
 /** An idle session echoes an interrupt, which changes nothing. */
 async function sendInterrupt(

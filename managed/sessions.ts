@@ -83,7 +83,13 @@ export class Sessions {
   /** Returns the agent as the session has it: a version, with what the request overrides. */
   async #chooseAgent(choice: AgentChoice): Promise<BetaManagedAgentsSessionAgent> {
     const { id, version } = typeof choice === 'string' ? { id: choice, version: undefined } : choice;
-    const { archived_at, created_at: _, updated_at: __, metadata: ___, ...agent } = await this.#parts.agents.retrieve(id, version);
+    const {
+      archived_at,
+      created_at: _,
+      updated_at: __,
+      metadata: ___,
+      ...agent
+    } = await this.#parts.agents.retrieve(id, version);
     if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
     const own: BetaManagedAgentsSessionAgent = { ...agent, multiagent: null };
     if (typeof choice === 'string' || choice.type === 'agent') return own;
@@ -277,7 +283,8 @@ function refuseUnservedParts(body: {
   readonly agent?: unknown;
   readonly environment_id?: string;
 }): void {
-  if (isPresent(body.budget)) throw unsupported('budget', 'budgets of sessions are not served yet: set maxBudgetUsd of the worker');
+  if (isPresent(body.budget))
+    throw unsupported('budget', 'budgets of sessions are not served yet: set maxBudgetUsd of the worker');
   if (isPresent(body.resources)) throw unsupported('resources', 'resources of sessions are not served yet');
   if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
   if (body.environment_id === undefined && isPresent(body.agent))

@@ -45,8 +45,14 @@ export type ServedName = (typeof servedRoutes)[number]['name'];
 export type RefusedPaths = { readonly capability: string; readonly paths: readonly string[] };
 
 export const refusedPaths: readonly RefusedPaths[] = [
-  { capability: 'environments.work', paths: ['/environments/{environment_id}/work', '/environments/{environment_id}/work/*'] },
-  { capability: 'sessions.resources', paths: ['/sessions/{session_id}/resources', '/sessions/{session_id}/resources/*'] },
+  {
+    capability: 'environments.work',
+    paths: ['/environments/{environment_id}/work', '/environments/{environment_id}/work/*'],
+  },
+  {
+    capability: 'sessions.resources',
+    paths: ['/sessions/{session_id}/resources', '/sessions/{session_id}/resources/*'],
+  },
   { capability: 'sessions.threads', paths: ['/sessions/{session_id}/threads', '/sessions/{session_id}/threads/*'] },
   { capability: 'skills', paths: ['/skills', '/skills/*'] },
   { capability: 'files', paths: ['/files', '/files/*'] },

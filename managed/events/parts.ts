@@ -42,8 +42,10 @@ export type Projection = {
   readonly time: number;
   /** Position of the run's start until its `status_running` is reported, after the message. */
   readonly starting: number | null;
-  /** Position of the reply that outcomes belong to. */
-  readonly reply: number | null;
+  /** The run that entries belong to. */
+  readonly run: number;
+  /** The last reply of the run, which outcomes belong to. */
+  readonly reply: ReplyPlace | null;
   /** Names of that reply's calls by their index. */
   readonly calls: Readonly<Record<number, string>>;
   readonly interrupts: number;
@@ -57,6 +59,7 @@ export const emptyProjection = (session: string): Projection => ({
   lastAt: 0,
   time: 0,
   starting: null,
+  run: 0,
   reply: null,
   calls: {},
   interrupts: 0,
@@ -66,6 +69,26 @@ export const emptyProjection = (session: string): Projection => ({
 /** Names a part of the entry at `position`. */
 export const partId = ({ session, branch }: Projection, position: number, ...part: (string | number)[]): string =>
   eventId(session, branch, position, ...part);
+
+/** `nth` counts the replies before it in its iteration, of which there are hardly ever any. */
+export type ReplyPlace = { readonly run: number; readonly iteration: number; readonly nth: number };
+
+/** Returns the place of the reply that an iteration of the run stores next. */
+export const nextReply = ({ run, reply }: Projection, iteration: number): ReplyPlace => ({
+  run,
+  iteration,
+  nth: reply?.run === run && reply.iteration === iteration ? reply.nth + 1 : 0,
+});
+
+/**
+ * Names a part of a reply by its place in the run, which is known while it streams, unlike its
+ * position.
+ */
+export const replyPartId = (
+  { session, branch }: Projection,
+  { run, iteration, nth }: ReplyPlace,
+  ...part: (string | number)[]
+): string => eventId(session, branch, 'reply', run, iteration, nth, ...part);
 
 /** Ids of messages that this face sends are their events' ids. */
 export const messageEventId = (session: string, messageId: string): string =>

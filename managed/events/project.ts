@@ -6,7 +6,17 @@ import { rewoundIn } from '../../store/log/entries.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
 import { formatMicros } from '../ids.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
-import { type EventFact, interruptId, messageEventId, type Part, partId, type Projection, terminatedId } from './parts.ts';
+import {
+  type EventFact,
+  interruptId,
+  messageEventId,
+  nextReply,
+  type Part,
+  partId,
+  type Projection,
+  replyPartId,
+  terminatedId,
+} from './parts.ts';
 import { replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
 
@@ -57,12 +67,13 @@ function ownParts(projection: Projection, entry: Entry): Step {
   const { position, spending } = projection;
   switch (entry.kind) {
     case 'run_started':
-      return { parts: [], next: { starting: position } };
+      return { parts: [], next: { starting: position, run: entry.run, reply: null } };
     case 'user':
       return { parts: [messagePart(projection, entry)], next: {} };
     case 'reply': {
-      const { parts, calls } = replyParts(projection, entry);
-      return { parts, next: { reply: position, calls } };
+      const reply = nextReply(projection, entry.iteration);
+      const { parts, calls } = replyParts(projection, reply, entry);
+      return { parts, next: { reply, calls } };
     }
     case 'outcomes':
       return { parts: entry.outcomes.flatMap((outcome) => resultParts(projection, outcome)), next: {} };
@@ -73,7 +84,7 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'run_ended': {
       const { spend, durationMs } = entry.ended;
       const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
-      return { parts: endParts(projection, entry.ended, usageOf(sum)), next: { spending: sum, reply: null } };
+      return { parts: endParts(projection, entry.ended, usageOf(sum)), next: { spending: sum } };
     }
     case 'session_closed':
       return { parts: [terminatedPart(projection.session)], next: {} };
@@ -133,7 +144,7 @@ function resultParts(projection: Projection, outcome: Outcome): readonly Part[] 
   const name = calls[outcome.index];
   if (reply === null || name === undefined) return [];
   const id = partId(projection, position, 'result', outcome.index);
-  const call = partId(projection, reply, 'call', outcome.index);
+  const call = replyPartId(projection, reply, 'call', outcome.index);
   const isMcp = name.startsWith('mcp__');
   const type = isMcp ? 'agent.mcp_tool_result' : 'agent.tool_result';
   const make: Part['make'] = (about, bodies) => {

@@ -2,16 +2,15 @@
 // attempt that was stored, and in it the thinking, the text and the calls.
 import type { ReplyEntry } from '../../client/index.ts';
 import { isRepeated } from '../../store/log/entries.ts';
-import { partId, type Part, type Projection } from './parts.ts';
+import { type Part, type Projection, type ReplyPlace, replyPartId } from './parts.ts';
 
 /** A step that was retried for hours has as many attempts: only the newest are reported. */
 const MOST_DEAD = 20;
 
 type ReplyParts = { readonly parts: readonly Part[]; readonly calls: Readonly<Record<number, string>> };
 
-export function replyParts(projection: Projection, entry: ReplyEntry): ReplyParts {
-  const { position } = projection;
-  const name = (...part: (string | number)[]): string => partId(projection, position, ...part);
+export function replyParts(projection: Projection, place: ReplyPlace, entry: ReplyEntry): ReplyParts {
+  const name: Name = (...part) => replyPartId(projection, place, ...part);
   const first = Math.max(1, entry.attempt - MOST_DEAD);
   const dead = Array.from({ length: entry.attempt - first }, (_, at) => first + at);
   const calls = callsOf(entry);
@@ -63,19 +62,19 @@ function spanEnd(name: Name, attempt: number, entry: ReplyEntry | null): Part {
 }
 
 /** A signal without words, once a reply. */
-function thinkingParts(name: Name, { message }: ReplyEntry): readonly Part[] {
+function thinkingParts(name: Name, { message, attempt }: ReplyEntry): readonly Part[] {
   const type = 'agent.thinking';
   if (!message.content.some((block) => block.type === 'thinking' || block.type === 'redacted_thinking')) return [];
-  return [{ id: name('thinking'), type, make: (about) => ({ ...about, type }) }];
+  return [{ id: name('thinking', attempt), type, make: (about) => ({ ...about, type }) }];
 }
 
-function messageParts(name: Name, { message }: ReplyEntry): readonly Part[] {
+function messageParts(name: Name, { message, attempt }: ReplyEntry): readonly Part[] {
   const type = 'agent.message';
   const content = message.content.flatMap((block) =>
     block.type === 'text' && block.text !== '' ? [{ type: 'text' as const, text: block.text }] : [],
   );
   if (content.length === 0) return [];
-  return [{ id: name('message'), type, make: (about) => ({ ...about, type, content }) }];
+  return [{ id: name('message', attempt), type, make: (about) => ({ ...about, type, content }) }];
 }
 
 /** Tools of MCP servers are named `mcp__server__tool`. */

@@ -34,7 +34,11 @@ export function endParts(
   const error = errorOf(terminal);
   const stop_reason = stopReason(terminal);
   const parts: Part[] = [
-    { id: name('usage'), type: 'session.usage', make: (about) => ({ ...about, type: 'session.usage', usage, budget: null }) },
+    {
+      id: name('usage'),
+      type: 'session.usage',
+      make: (about) => ({ ...about, type: 'session.usage', usage, budget: null }),
+    },
     {
       id: name('idle'),
       type: 'session.status_idle',

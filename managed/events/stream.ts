@@ -1,7 +1,12 @@
 // The stream of a session's events (G41, G42). It wakes by the live channel, by what a request of
 // this process has sent, and by a look each second, so that nothing is missed when the first two
 // are lost; what it sends is read from the transcript.
-import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type {
+  BetaManagedAgentsDeltaType,
+  BetaManagedAgentsSessionEvent,
+  BetaManagedAgentsStreamSessionEvents,
+} from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { ChannelItem } from '../../client/index.ts';
 import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ManagedError } from '../errors.ts';
@@ -11,6 +16,7 @@ import type { FoundSession, Sessions } from '../sessions.ts';
 import { statusOf } from '../sessions.ts';
 import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
+import { Previews } from './previews.ts';
 import type { Timelines } from './timelines.ts';
 
 const LOOK_MS = 1_000;
@@ -28,6 +34,8 @@ export type StreamParts = {
 
 type StreamRequest = {
   readonly session: string;
+  /** Events that are previewed while they are written. */
+  readonly deltas: readonly BetaManagedAgentsDeltaType[];
   /** The id of the last event that the listener has; '0' stands before the first. */
   readonly last: string | undefined;
   readonly closing: AbortSignal;
@@ -37,22 +45,23 @@ type StreamRequest = {
 
 /** Resolves when events from now on reach the listener. Throws ManagedError. */
 export async function openStream(parts: StreamParts, request: StreamRequest): Promise<Response> {
-  const { session, last, closing, left } = request;
+  const { session, last, deltas, closing, left } = request;
   const found = await parts.sessions.find(session);
-  const { facts } = await parts.sessions.timeline(found);
-  const sent = new Set(seenBefore(facts, last).map(({ id }) => id));
-  return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) => {
-    const frames = eventFrames(parts, { session, found, sent, signal });
-    return withBeats(frames);
-  });
+  const { facts, step = 0 } = await parts.sessions.timeline(found);
+  const sent = new Set(eventsBefore(facts, last).map(({ id }) => id));
+  const previews = new Previews(last === undefined || last === '' ? deltas : [], step);
+  return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) =>
+    withBeats(eventFrames(parts, { session, found, sent, previews, signal })),
+  );
 }
 
 /** The events that a listener has: all up to now, or up to the last that it names. */
-function seenBefore(facts: readonly EventFact[], last: string | undefined): readonly EventFact[] {
+function eventsBefore(facts: readonly EventFact[], last: string | undefined): readonly EventFact[] {
   if (last === undefined || last === '') return facts;
   if (last === '0') return [];
   const at = facts.findIndex(({ id }) => id === last);
-  if (at < 0) throw new ManagedError(400, 'Last-Event-ID is none of this stream: leave it out, or send 0 for all events');
+  if (at < 0)
+    throw new ManagedError(400, 'Last-Event-ID is none of this stream: leave it out, or send 0 for all events');
   return facts.slice(0, at + 1);
 }
 
@@ -61,29 +70,58 @@ type Streaming = {
   readonly found: FoundSession;
   /** Ids of the events that the listener has. */
   readonly sent: Set<string>;
+  readonly previews: Previews;
   readonly signal: AbortSignal;
 };
 
+/** What came since the stream was last written to. */
+type News = {
+  readonly waker: Waker;
+  /** Events that are queued and not processed yet. */
+  readonly queued: BetaManagedAgentsSessionEvent[];
+  readonly items: ChannelItem[];
+  /** Whether there may be new events. */
+  isStale: boolean;
+};
+
+/** A look costs one call of the server while the session is idle, and nothing has come. */
+const isSameRest = (a: FoundSession, b: FoundSession): boolean =>
+  statusOf(a) === 'idle' &&
+  statusOf(b) === 'idle' &&
+  a.description?.runs === b.description?.runs &&
+  a.description?.head === b.description?.head;
+
 async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGenerator<string, void> {
-  const { session, sent, signal } = streaming;
-  const waker = createWaker();
-  const queued: BetaManagedAgentsSessionEvent[] = [];
-  const unlisten = parts.bus.listen(session, (news) => {
-    if (news.queued) queued.push(news.queued);
-    waker.wake();
+  const { session, sent, previews, signal } = streaming;
+  const news: News = { waker: createWaker(), queued: [], items: [], isStale: true };
+  const unlisten = parts.bus.listen(session, ({ queued }) => {
+    if (queued) news.queued.push(queued);
+    news.isStale = true;
+    news.waker.wake();
   });
-  void wakeByLive(parts, streaming, waker.wake);
+  // A listener that has gone asks for nothing more, so that the generator would never end.
+  signal.addEventListener('abort', unlisten, { once: true });
+  void readLive(parts, streaming, news);
+  let last = streaming.found;
+  let timeline = await parts.sessions.timeline(last);
   try {
-    for (let found: FoundSession | null = streaming.found; !signal.aborted;) {
+    for (let isWoken = true; !signal.aborted; isWoken = await news.waker.next(LOOK_MS, signal)) {
+      const found = news.isStale || !isWoken ? await findAgain(parts, session) : last;
       if (found === null) return yield frameOf(deletedEvent(session, parts.ports.now()));
-      const facts = (await parts.sessions.timeline(found)).facts.filter(({ id }) => !sent.has(id));
-      for (const event of queued.splice(0)) if (!sent.has(event.id)) yield frameOf(event, false);
-      if (facts.at(-1)?.type === 'session.status_idle') await awaitRest(parts.sessions, session, signal);
-      for (const { id } of facts) sent.add(id);
-      for (const event of await parts.timelines.write(facts)) yield frameOf(event);
-      if (facts.at(-1)?.type === 'session.status_terminated') return;
-      await waker.next(LOOK_MS, signal);
-      found = await findAgain(parts, session);
+      const isNew = news.isStale || (!isWoken && !isSameRest(found, last));
+      last = found;
+      if (isNew) {
+        news.isStale = false;
+        timeline = await parts.sessions.timeline(found);
+        for (const event of news.queued.splice(0)) if (!sent.has(event.id)) yield frameOf(event, false);
+        const facts = timeline.facts.filter(({ id }) => !sent.has(id));
+        if (facts.at(-1)?.type === 'session.status_idle') await awaitRest(parts.sessions, session, signal);
+        for (const { id } of facts) sent.add(id);
+        for (const event of await parts.timelines.write(facts)) yield frameOf(event);
+        if (facts.at(-1)?.type === 'session.status_terminated') return;
+      }
+      for (const item of news.items.splice(0))
+        for (const frame of previews.preview(item, timeline.projection, sent)) yield frameOf(frame, false);
     }
   } finally {
     unlisten();
@@ -112,13 +150,26 @@ export async function awaitRest(sessions: Sessions, session: string, signal: Abo
 }
 
 /** Items of the live channel after which there are new events, or soon. */
-const NEWS: ReadonlySet<string> = new Set(['run_start', 'user', 'reply', 'stored', 'tool_end', 'run_end']);
+const NEWS: ReadonlySet<string> = new Set([
+  'run_start',
+  'user',
+  'request_start',
+  'reply',
+  'stored',
+  'tool_end',
+  'run_end',
+]);
+/** Items that wait for a slow listener, who gets the rest whole. */
+const MOST_ITEMS = 5_000;
 
 /** Losing the live channel loses nothing: the store is looked at each second. */
-async function wakeByLive({ ports }: StreamParts, { session, signal }: Streaming, wake: () => void) {
+async function readLive({ ports }: StreamParts, { session, previews, signal }: Streaming, news: News): Promise<void> {
   try {
     for await (const item of ports.live(session as SessionId, signal)) {
-      if (NEWS.has(item.type)) wake();
+      if (NEWS.has(item.type)) news.isStale = true;
+      if (previews.takes(item) || item.type === 'tombstone') news.items.push(item);
+      if (news.items.length > MOST_ITEMS) return;
+      if (news.isStale || news.items.length > 0) news.waker.wake();
     }
   } catch {
     // The looks go on.
@@ -131,9 +182,9 @@ const deletedEvent = (session: string, now: number): BetaManagedAgentsSessionEve
   processed_at: formatMicros(now * 1000),
 });
 
-/** SDKs drop frames without an `event:` line. A queued event has no place to continue from. */
-function frameOf(event: BetaManagedAgentsSessionEvent, isPlaced = true): string {
-  const id = isPlaced ? `id: ${event.id}\n` : '';
+/** SDKs drop frames without an `event:` line. What is not stored has no place to continue from. */
+function frameOf(event: BetaManagedAgentsStreamSessionEvents, isPlaced = true): string {
+  const id = isPlaced && 'id' in event ? `id: ${event.id}\n` : '';
   return `event: ${event.type}\n${id}data: ${JSON.stringify(event)}\n\n`;
 }
 
@@ -158,8 +209,8 @@ function withBeats(frames: AsyncGenerator<string, void>): NextText {
 
 type Waker = {
   readonly wake: () => void;
-  /** Resolves when it was woken since the last time, after `ms`, or on abort. */
-  next(ms: number, signal: AbortSignal): Promise<void>;
+  /** Resolves to true when it was woken since the last time, to false after `ms` or on abort. */
+  next(ms: number, signal: AbortSignal): Promise<boolean>;
 };
 
 function createWaker(): Waker {
@@ -182,7 +233,9 @@ function createWaker(): Waker {
           resolveNext = end;
           signal.addEventListener('abort', end, { once: true });
         });
+      const wasWoken = isWoken;
       isWoken = false;
+      return wasWoken;
     },
   };
 }

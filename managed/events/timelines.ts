@@ -17,7 +17,12 @@ import type { ManagedPorts } from '../ports.ts';
 import { emptyProjection, type EventFact, type Projection } from './parts.ts';
 import { projectEntries } from './project.ts';
 
-export type Timeline = { readonly facts: readonly EventFact[]; readonly projection: Projection };
+export type Timeline = {
+  readonly facts: readonly EventFact[];
+  readonly projection: Projection;
+  /** The number of the step that is under way. */
+  readonly step?: number | undefined;
+};
 
 /** A kept projection with the view that it was made of. `heads`: those on the way to its own. */
 type KeptTimeline = Timeline & { readonly view: View; readonly heads: Set<Hash> };
@@ -54,11 +59,13 @@ export class Timelines {
   async newest(session: string): Promise<Timeline> {
     const step = await this.#ports.newestStep(session as SessionId);
     const head = (await this.#storedHead(session as SessionId, step)) ?? step.head;
-    const timeline = head === null ? nothing(session) : await this.#upTo(session, head);
-    const view = 'view' in timeline ? timeline.view : emptyView(session as SessionId);
-    if (view.head !== step.head) return timeline;
+    const kept = head === null ? undefined : await this.#upTo(session, head);
+    const timeline: Timeline = kept ?? nothing(session);
+    const view = kept?.view ?? emptyView(session as SessionId);
+    const { step: number } = underWay.safeParse(step.input).data ?? {};
+    if (view.head !== step.head) return { ...timeline, step: number };
     const { facts, projection } = projectEntries(timeline.projection, await this.#pending(view, step));
-    return facts.length === 0 ? timeline : { facts: [...timeline.facts, ...facts], projection };
+    return { facts: [...timeline.facts, ...facts], projection, step: number };
   }
 
   /** Returns the head that the step under way has stored already; its later attempts adopt it. */
@@ -74,7 +81,7 @@ export class Timelines {
     const { store } = this.#ports;
     const readOutcome = (key: CallKey) => readStoredOutcome(store, view.session, key);
     const certain: Append[] = [];
-    for (const append of (underWay.safeParse(input).data?.append ?? []) as readonly Append[]) {
+    for (const append of (underWay.safeParse(input).data?.append ?? []) as unknown as readonly Append[]) {
       if (!(await isCertain(append, async (key) => (await readOutcome(key)) !== null))) break;
       certain.push(append);
     }
@@ -93,6 +100,7 @@ const nothing = (session: string): Timeline => ({ facts: [], projection: emptyPr
 const underWay = z.looseObject({
   append: z.array(z.looseObject({ kind: z.string() })),
   config: z.unknown(),
+  step: z.number().optional(),
 });
 
 /**

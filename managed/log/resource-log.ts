@@ -10,7 +10,13 @@ const CHECKPOINT = 256;
 /** Records read at once by a process that has none yet. */
 const AHEAD = 16;
 
-const recordShape = z.looseObject({ v: z.literal(1), at: z.number(), by: z.string(), id: z.string(), item: z.unknown() });
+const recordShape = z.looseObject({
+  v: z.literal(1),
+  at: z.number(),
+  by: z.string(),
+  id: z.string(),
+  item: z.unknown(),
+});
 const checkpointShape = z.object({ v: z.literal(1), hash: z.string() });
 const stateShape = z.object({ v: z.literal(1), items: z.array(z.tuple([z.string(), z.unknown()])) });
 

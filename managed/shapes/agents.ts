@@ -11,7 +11,10 @@ const level = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 
 const modelConfig = z.strictObject({
   id: z.string().min(1).max(200),
-  effort: z.union([level, z.strictObject({ type: level })]).nullable().optional(),
+  effort: z
+    .union([level, z.strictObject({ type: level })])
+    .nullable()
+    .optional(),
   inference_geo: z.string().nullable().optional(),
   speed: z.enum(['standard', 'fast']).nullable().optional(),
 });

@@ -26,7 +26,9 @@ function withoutNulls(schema: z.ZodObject, body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const isLeftOut = ([name, value]: readonly [string, unknown]): boolean => {
     const field = (schema.shape as Readonly<Record<string, z.ZodType | undefined>>)[name];
-    return value === null && field !== undefined && !field.safeParse(null).success && field.safeParse(undefined).success;
+    return (
+      value === null && field !== undefined && !field.safeParse(null).success && field.safeParse(undefined).success
+    );
   };
   return Object.fromEntries(Object.entries(body).filter((entry) => !isLeftOut(entry)));
 }
@@ -83,7 +85,9 @@ const VALUE = 512;
 const PAIRS = 16;
 
 const pairs = <Value extends z.ZodType<string | null>>(value: Value) =>
-  z.record(z.string().min(1).max(KEY), value).refine((all) => Object.keys(all).length <= PAIRS, `at most ${PAIRS} pairs`);
+  z
+    .record(z.string().min(1).max(KEY), value)
+    .refine((all) => Object.keys(all).length <= PAIRS, `at most ${PAIRS} pairs`);
 
 /** Metadata of a new resource (G11). */
 export const metadata = pairs(z.string().max(VALUE));

@@ -106,7 +106,10 @@ const preview = z.enum(['agent.message', 'agent.thinking']);
 export const eventStream = z.strictObject({ event_deltas: z.array(preview).max(100).optional() });
 
 /** Tells whether a time in microseconds lies within the bounds of a query. */
-export function isWithin(micros: number, bounds: { readonly [Bound in keyof typeof times]?: number | undefined }): boolean {
+export function isWithin(
+  micros: number,
+  bounds: { readonly [Bound in keyof typeof times]?: number | undefined },
+): boolean {
   const { 'created_at[gt]': above, 'created_at[gte]': from, 'created_at[lt]': below, 'created_at[lte]': to } = bounds;
   return (
     micros > (above ?? -Infinity) &&

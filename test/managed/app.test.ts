@@ -1,6 +1,10 @@
 // The face as the SDK and a curl see it, on staged sessions.
 import Anthropic from '@anthropic-ai/sdk';
-import { BetaEnvironmentArchivedError, BetaEnvironmentNotFoundError } from '@anthropic-ai/sdk/resources/beta/environments';
+import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
+import {
+  BetaEnvironmentArchivedError,
+  BetaEnvironmentNotFoundError,
+} from '@anthropic-ai/sdk/resources/beta/environments';
 import { describe, expect, test } from 'vitest';
 import { servedRoutes } from '../../managed/surface.ts';
 import { stagedManaged, token } from './staged.ts';
@@ -32,7 +36,11 @@ async function errorOf(promise: Promise<unknown>): Promise<InstanceType<typeof A
 const codeOf = (error: InstanceType<typeof Anthropic.APIError>): unknown =>
   (error.error as { error?: { details?: { error_code?: unknown } } } | undefined)?.error?.details?.error_code;
 
-const AGENT = { name: 'Coder', model: 'claude-sonnet-5-5', tools: [{ type: 'agent_toolset_20260401' }] } as const;
+const AGENT: AgentCreateParams = {
+  name: 'Coder',
+  model: 'claude-sonnet-5-5',
+  tools: [{ type: 'agent_toolset_20260401' }],
+};
 const text = (words: string) => ({ type: 'user.message' as const, content: [{ type: 'text' as const, text: words }] });
 
 describe('agents', () => {
@@ -57,7 +65,11 @@ describe('agents', () => {
     const versions = await collect(client.beta.agents.versions.list(agent.id, { limit: 1 }));
     expect(versions.map(({ version }) => version)).toEqual([2, 1]);
     const stale = await errorOf(client.beta.agents.update(agent.id, { version: 1, name: 'Other' }));
-    expect([stale.status, codeOf(stale), stale.headers?.get('x-should-retry')]).toEqual([409, 'version_conflict', 'false']);
+    expect([stale.status, codeOf(stale), stale.headers?.get('x-should-retry')]).toEqual([
+      409,
+      'version_conflict',
+      'false',
+    ]);
     const archived = await client.beta.agents.archive(agent.id);
     expect(await client.beta.agents.archive(agent.id)).toEqual(archived);
     expect(codeOf(await errorOf(client.beta.agents.update(agent.id, { name: 'x' })))).toBe('agent_archived');
@@ -80,7 +92,13 @@ describe('agents', () => {
     const { client } = stagedManaged();
     const { tools } = await client.beta.agents.create({
       ...AGENT,
-      tools: [{ type: 'agent_toolset_20260401', default_config: { enabled: false }, configs: [{ name: 'read', enabled: true }] }],
+      tools: [
+        {
+          type: 'agent_toolset_20260401',
+          default_config: { enabled: false },
+          configs: [{ name: 'read', enabled: true }],
+        },
+      ],
     });
     const [toolset] = tools;
     if (toolset?.type !== 'agent_toolset_20260401') throw new Error('no toolset');
@@ -105,7 +123,10 @@ describe('agents', () => {
       'tools.0.configs.0.allowed_domains',
       { tools: [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_fetch', allowed_domains: ['a.example'] }] }] },
     ],
-    ['tools.0.configs.0', { tools: [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_search', enabled: true }] }] }],
+    [
+      'tools.0.configs.0',
+      { tools: [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_search', enabled: true }] }] },
+    ],
   ];
   test.each(refusals)('are refused by name for %s, rather than half accepted (G4)', async (param, part) => {
     const { ask } = stagedManaged();
@@ -125,7 +146,10 @@ describe('environments', () => {
     const builtIn = await client.beta.environments.retrieve('env_default');
     expect(builtIn).toMatchObject({ name: 'default', config: { type: 'cloud', networking: { type: 'unrestricted' } } });
     const environment = await client.beta.environments.create({ name: 'web', metadata: { a: '1', b: '2' } });
-    const changed = await client.beta.environments.update(environment.id, { description: 'x', metadata: { a: '', b: null } });
+    const changed = await client.beta.environments.update(environment.id, {
+      description: 'x',
+      metadata: { a: '', b: null },
+    });
     expect(changed).toMatchObject({ name: 'web', description: 'x', metadata: {} });
     const ids = async (query = {}) => (await collect(client.beta.environments.list(query))).map(({ id }) => id);
     expect(await ids({ limit: 1 })).toEqual([environment.id, 'env_default']);
@@ -189,6 +213,7 @@ describe('sessions', () => {
       {
         session: session.id,
         messageId: data[0]?.id,
+        querySource: 'api',
         ifNew: {
           cwd: `/srv/${session.id}`,
           model: 'claude-sonnet-5-5',
@@ -384,7 +409,11 @@ describe('every request', () => {
       const ranks = ['look', 'decide', 'steer'];
       for (const own of ranks) {
         const headers = { 'x-api-key': token(own), 'content-type': 'application/json' };
-        const { status } = await ask(url, { method: method.toUpperCase(), headers, ...(method === 'post' && { body: '{}' }) });
+        const { status } = await ask(url, {
+          method: method.toUpperCase(),
+          headers,
+          ...(method === 'post' && { body: '{}' }),
+        });
         expect([own, status === 403]).toEqual([own, ranks.indexOf(own) < ranks.indexOf(role)]);
       }
     },

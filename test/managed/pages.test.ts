@@ -48,7 +48,10 @@ describe('pages', () => {
   test('items that come and go between two pages shift no other (G8)', () => {
     const first = pageOf(sealing, { ...list, limit: 2 }, [1, 3, 5, 7], placeOf);
     const next = pageOf(sealing, { ...list, limit: 2, page: first.next! }, [2, 4, 5, 7], placeOf);
-    expect([first.items, next.items]).toEqual([[1, 3], [4, 5]]);
+    expect([first.items, next.items]).toEqual([
+      [1, 3],
+      [4, 5],
+    ]);
   });
 
   test('a cursor of another list, order or filter, or a changed one, is refused (G8)', () => {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Entry, Terminal } from '../../client/index.ts';
+import { accumulateManagedAgentsEvent } from '@anthropic-ai/sdk/lib/sessions/accumulate';
+import type { ChannelItem, Entry, Terminal } from '../../client/index.ts';
+import { Previews } from '../../managed/events/previews.ts';
 import { emptyProjection, type EventFact } from '../../managed/events/parts.ts';
 import { projectEntries } from '../../managed/events/project.ts';
 import { isCertain } from '../../managed/events/timelines.ts';
@@ -8,7 +10,16 @@ import { formatMicros } from '../../managed/ids.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, MessageId } from '../../workflows/contract/ids.ts';
 import { plainEntries, transcriptOf } from '../support/any-transcript.ts';
-import { boundary, callBlock, outcome, outcomes, reply, runEnded, textBlock, thinkingBlock } from '../support/transcript.ts';
+import {
+  boundary,
+  callBlock,
+  outcome,
+  outcomes,
+  reply,
+  runEnded,
+  textBlock,
+  thinkingBlock,
+} from '../support/transcript.ts';
 
 const SESSION = `sesn_${'a'.repeat(26)}`;
 const MESSAGE = `sevt_${'m'.repeat(26)}`;
@@ -124,15 +135,19 @@ describe('the end of a run', () => {
       'session.usage',
       'session.status_idle',
     ]);
-    if (error !== null) expect(events[0]).toMatchObject({ error: { type: error, retry_status: { type: 'exhausted' } } });
+    if (error !== null)
+      expect(events[0]).toMatchObject({ error: { type: error, retry_status: { type: 'exhausted' } } });
     expect(events.at(-1)).toMatchObject({ stop_reason: { type: stop }, stop_details: null });
   });
 });
 
-/** Ids of messages are unique, as the workflow counts each once. */
-const anyEntries = fc
-  .array(plainEntries, { maxLength: 40 })
-  .map((steps) => transcriptOf(steps).map((entry, at) => (entry.kind === 'user' ? { ...entry, id: `m-${at}` as MessageId } : entry)));
+/** Ids of messages and numbers of runs are unique, as the workflow counts each once. */
+function withOwnName(entry: Entry, at: number): Entry {
+  if (entry.kind === 'user') return { ...entry, id: `m-${at}` as MessageId };
+  return entry.kind === 'run_started' ? { ...entry, run: at + 1 } : entry;
+}
+
+const anyEntries = fc.array(plainEntries, { maxLength: 40 }).map((steps) => transcriptOf(steps).map(withOwnName));
 
 describe('any transcript', () => {
   test('has unique ids and strictly increasing times, and the same bytes however it is read (G30 G31)', () => {
@@ -168,6 +183,53 @@ describe('any transcript', () => {
     const before = new Set(project([rewound, ...turn]).map(({ id }) => id));
     expect(project(turn).filter(({ id }) => id !== MESSAGE && before.has(id))).toEqual([]);
     expect(project([rewound, ...again])).toHaveLength(4);
+  });
+});
+
+describe('previews', () => {
+  const projected = projectEntries(emptyProjection(SESSION), [started(1, T), message(MESSAGE)]);
+  const delta = (step: number, attempt: number, index: number, text: string) =>
+    ({ type: 'text_delta', step, attempt, iteration: 1, index, text }) as const;
+  const both = ['agent.message', 'agent.thinking'] as const;
+  const preview = (previews: Previews, items: readonly ChannelItem[], sent: ReadonlySet<string> = new Set()) =>
+    items.flatMap((item) => previews.preview(item, projected.projection, sent));
+
+  test('have the id of the event that comes, and are a prefix of its content (G43)', () => {
+    const items = [
+      { type: 'thinking_delta', step: 2, attempt: 1, iteration: 1, index: 0, text: 'hm' } as const,
+      delta(2, 1, 1, 'I '),
+      delta(2, 1, 1, 'look.'),
+      delta(2, 1, 3, 'And'),
+    ];
+    const frames = preview(new Previews(both, 1), items);
+    const entry = reply([thinkingBlock('hm'), textBlock('I look.'), callBlock('c'), textBlock('And more.')]);
+    const events = written(projectEntries(projected.projection, [entry]).facts);
+    const idOf = (type: string) => events.find((event) => event.type === type)?.id;
+    expect(frames.filter(({ type }) => type === 'event_start')).toEqual([
+      { type: 'event_start', event: { id: idOf('agent.thinking'), type: 'agent.thinking' } },
+      { type: 'event_start', event: { id: idOf('agent.message'), type: 'agent.message' } },
+    ]);
+    const message = frames.reduce<ReturnType<typeof accumulateManagedAgentsEvent>>(
+      (sum, frame) => accumulateManagedAgentsEvent(sum, frame) ?? sum,
+      undefined,
+    );
+    expect(message).toMatchObject({ id: idOf('agent.message'), content: [{ text: 'I look.' }, { text: 'And' }] });
+  });
+
+  test('end with their attempt, or when their event has come; the next attempt has its own (G43)', () => {
+    const previews = new Previews(both, 1);
+    const dead = { type: 'tombstone', step: 2, attempt: 1, iteration: null, why: 'died' } as unknown as ChannelItem;
+    const [start] = preview(previews, [delta(2, 1, 0, 'a')]);
+    expect(preview(previews, [dead, delta(2, 1, 0, 'b')])).toEqual([]);
+    const [again] = preview(previews, [delta(2, 2, 0, 'c')]);
+    expect([again?.type, again]).not.toEqual(['event_start', start]);
+    const id = again?.type === 'event_start' ? again.event.id : '';
+    expect(preview(previews, [delta(2, 2, 0, 'd')], new Set([id]))).toEqual([]);
+  });
+
+  test('are of what was asked for, and of no step that was under way before (G43)', () => {
+    expect(preview(new Previews(['agent.thinking'], 1), [delta(2, 1, 0, 'a')])).toEqual([]);
+    expect(preview(new Previews(both, 2), [delta(2, 1, 0, 'a')])).toEqual([]);
   });
 });
 

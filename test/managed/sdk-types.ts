@@ -13,11 +13,13 @@ import type { environmentCreate, environmentUpdate } from '../../managed/shapes/
 import type { SentEvent, sessionCreate, sessionUpdate } from '../../managed/shapes/sessions.ts';
 
 /** A value as JSON carries it: an optional field is there or not. */
-type Sent<T> = T extends readonly (infer Item)[]
-  ? Sent<Item>[]
-  : T extends object
-    ? { [Key in keyof T]: Sent<Exclude<T[Key], undefined>> }
-    : T;
+type Sent<T> = T extends string
+  ? T
+  : T extends readonly (infer Item)[]
+    ? Sent<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: Sent<Exclude<T[Key], undefined>> }
+      : T;
 
 type Same<A, B> = [Sent<A>] extends [Sent<B>] ? ([Sent<B>] extends [Sent<A>] ? true : false) : false;
 
