@@ -7,6 +7,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { ChannelItem } from '../../client/index.ts';
 import { nextReply, type Projection, replyPartId } from './parts.ts';
+import type { Timeline } from './timelines.ts';
 
 type Preview = BetaManagedAgentsStreamSessionEvents;
 type Delta = Extract<ChannelItem, { readonly type: 'text_delta' | 'thinking_delta' }>;
@@ -32,25 +33,33 @@ export class Previews {
   }
 
   /**
-   * Returns the frames of an item. `sent` has the ids of events that the listener has whole: no
-   * preview follows them.
+   * Returns the frames of an item. `timeline` is what the listener has been sent: a step that is
+   * not under way in it, or whose reply it has, is not previewed, and neither is the rest of an
+   * attempt of which something was left out.
    */
-  preview(item: ChannelItem, projection: Projection, sent: ReadonlySet<string>): readonly Preview[] {
+  preview(item: ChannelItem, timeline: Pick<Timeline, 'projection' | 'step'>): readonly Preview[] {
     if (item.type === 'tombstone') this.#dead.add(attemptOf(item));
     if (!isDelta(item) || !this.takes(item) || this.#dead.has(attemptOf(item))) return [];
+    if (item.step !== timeline.step || hasReply(timeline.projection, item.iteration)) {
+      this.#dead.add(attemptOf(item));
+      return [];
+    }
     const kind = kindOf(item);
     const key = `${kind} ${attemptOf(item)}`;
     const known = this.#open.get(key);
-    const part = kind === 'agent.message' ? 'message' : 'thinking';
-    const open = known ?? {
-      id: replyPartId(projection, nextReply(projection, item.iteration), part, item.attempt),
-      entries: [],
-    };
-    if (sent.has(open.id)) return [];
+    const open = known ?? { id: previewId(timeline.projection, item), entries: [] };
     this.#open.set(key, open);
     const start: readonly Preview[] = known ? [] : [{ type: 'event_start', event: { id: open.id, type: kind } }];
     return kind === 'agent.message' ? [...start, deltaOf(open, item)] : start;
   }
+}
+
+const hasReply = ({ run, reply }: Projection, iteration: number): boolean =>
+  reply?.run === run && reply.iteration >= iteration;
+
+function previewId(projection: Projection, item: Delta): string {
+  const part = item.type === 'text_delta' ? 'message' : 'thinking';
+  return replyPartId(projection, nextReply(projection, item.iteration), part, item.attempt);
 }
 
 const isDelta = (item: ChannelItem): item is Delta => item.type === 'text_delta' || item.type === 'thinking_delta';

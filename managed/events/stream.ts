@@ -120,8 +120,9 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
         for (const event of await parts.timelines.write(facts)) yield frameOf(event);
         if (facts.at(-1)?.type === 'session.status_terminated') return;
       }
-      for (const item of news.items.splice(0))
-        for (const frame of previews.preview(item, timeline.projection, sent)) yield frameOf(frame, false);
+      // Items of a step come after the sign that it has begun, whose events go first.
+      for (const item of news.isStale ? [] : news.items.splice(0))
+        for (const frame of previews.preview(item, timeline)) yield frameOf(frame, false);
     }
   } finally {
     unlisten();

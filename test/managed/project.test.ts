@@ -191,8 +191,8 @@ describe('previews', () => {
   const delta = (step: number, attempt: number, index: number, text: string) =>
     ({ type: 'text_delta', step, attempt, iteration: 1, index, text }) as const;
   const both = ['agent.message', 'agent.thinking'] as const;
-  const preview = (previews: Previews, items: readonly ChannelItem[], sent: ReadonlySet<string> = new Set()) =>
-    items.flatMap((item) => previews.preview(item, projected.projection, sent));
+  const preview = (previews: Previews, items: readonly ChannelItem[], after = projected) =>
+    items.flatMap((item) => previews.preview(item, { projection: after.projection, step: 2 }));
 
   test('have the id of the event that comes, and are a prefix of its content (G43)', () => {
     const items = [
@@ -223,8 +223,13 @@ describe('previews', () => {
     expect(preview(previews, [dead, delta(2, 1, 0, 'b')])).toEqual([]);
     const [again] = preview(previews, [delta(2, 2, 0, 'c')]);
     expect([again?.type, again]).not.toEqual(['event_start', start]);
-    const id = again?.type === 'event_start' ? again.event.id : '';
-    expect(preview(previews, [delta(2, 2, 0, 'd')], new Set([id]))).toEqual([]);
+    const whole = projectEntries(projected.projection, [reply([textBlock('c')], { attempt: 2 })]);
+    expect(preview(previews, [delta(2, 2, 0, 'd')], whole)).toEqual([]);
+    expect(preview(previews, [delta(2, 2, 0, 'e')])).toEqual([]);
+  });
+
+  test('are of a step that is under way alone: an earlier or later one has none (G43)', () => {
+    expect(preview(new Previews(both, 0), [delta(1, 1, 0, 'a'), delta(3, 1, 0, 'a')])).toEqual([]);
   });
 
   test('are of what was asked for, and of no step that was under way before (G43)', () => {

@@ -62,9 +62,9 @@ async function streamUntil(stream: AsyncIterable<Event>, into: Event[], isLast: 
 }
 
 const isIdle = (event: Event): boolean => event.type === 'session.status_idle';
-/** What was processed: an input is told once more before it is. */
+/** What was processed, without previews: an input is told once more before it is. */
 const processed = (events: readonly Event[]) =>
-  events.filter((event) => !('processed_at' in event) || event.processed_at !== null);
+  events.filter((event) => 'processed_at' in event && event.processed_at !== null);
 
 function expectWellFormed(events: readonly BetaManagedAgentsSessionEvent[]): void {
   const times = events.map(({ processed_at }) => String(processed_at));
@@ -147,20 +147,40 @@ test('an interrupt ends the turn, and an archive the session and its stream (G22
   );
 });
 
+/** Each preview comes before its event, and is the beginning of it; none begins twice. */
+function expectPrefixes(events: readonly Event[]): void {
+  const starts = events.flatMap((event) => (event.type === 'event_start' ? [event.event.id] : []));
+  expect(new Set(starts).size).toBe(starts.length);
+  for (const id of starts) {
+    const words = (event: Event): boolean => event.type === 'event_delta' && event.event_id === id;
+    const at = events.findIndex((event) => event.type === 'agent.message' && event.id === id);
+    if (at < 0) continue;
+    expect(events.slice(at).some(words)).toBe(false);
+    const preview = events.flatMap((event) =>
+      words(event) && event.type === 'event_delta' ? [event.delta.content.text] : [],
+    );
+    const event = events[at];
+    const whole =
+      event?.type === 'agent.message' ? event.content.map((block) => ('text' in block ? block.text : '')) : [];
+    expect(whole.join('').startsWith(preview.join(''))).toBe(true);
+  }
+}
+
 test('a worker that is killed in the middle of a reply changes no event, and none comes twice (G31 G35)', async () => {
   const { hold, release } = gate();
   onTestFinished(release);
   const { client, model, place, worker } = await managed([
     reply([toolUse('write', { path: 'a.txt', content: '1' })]),
-    reply('This is never ended.', { hold, holdAfterEvent: 4 }),
-    reply('Done.'),
+    reply('This is never ended.', { hold, holdAfterEvent: 4, deltaChars: 5 }),
+    reply('Done, and in more than one piece.', { deltaChars: 5 }),
   ]);
   const session = await newSession(client);
   const events: Event[] = [];
-  const stream = await client.beta.sessions.events.stream(session);
+  const stream = await client.beta.sessions.events.stream(session, { event_deltas: ['agent.message'] });
   const streamed = streamUntil(stream, events, isIdle);
   await client.beta.sessions.events.send(session, { events: [say('Go.')] });
   await model.waitForRequest(2);
+  await until(() => events.some(({ type }) => type === 'event_delta'));
   const before = await listed(client, session);
   process.kill(worker.pid, 'SIGKILL');
   await worker.status;
@@ -174,6 +194,9 @@ test('a worker that is killed in the middle of a reply changes no event, and non
   expect(processed(events)).toEqual(all);
   const ends = all.filter((event) => event.type === 'span.model_request_end');
   expect(ends.map(({ is_error }) => is_error)).toEqual([false, true, false]);
+  expectPrefixes(events);
+  const lost = events.flatMap((event) => (event.type === 'event_start' ? [event.event.id] : []))[0];
+  expect(all.some(({ id }) => id === lost)).toBe(false);
 });
 
 test('a server that is killed gives the same events again, and a stream goes on after the last (G41)', async () => {
