@@ -9,7 +9,7 @@ import type {
   BetaManagedAgentsModelConfig,
 } from '@anthropic-ai/sdk/resources/beta/agents';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
-import { formatTime, newId } from './ids.ts';
+import { formatTime } from './ids.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
 import { patchMetadata } from './shapes/parse.ts';

@@ -89,9 +89,11 @@ const environmentIn = (request: ManagedRequest): string =>
 const sessionIn = (request: ManagedRequest): string => idIn(request, 'session_id', 'sesn', 'Session');
 
 /** Everything of a query that chooses items. */
-function filterOf({ limit: _, page: __, ...filter }: Readonly<Record<string, unknown>>): unknown {
-  return filter;
-}
+const filterOf = (query: Readonly<Record<string, unknown>>): unknown => ({
+  ...query,
+  limit: undefined,
+  page: undefined,
+});
 
 const reserveId = async ({ ports }: Parts, request: ManagedRequest, prefix: Prefix): Promise<string> =>
   (await reserveIds(ports, request, () => [newId(prefix)]))[0]!;

@@ -58,7 +58,7 @@ test('any body is answered with a resource or the error envelope, never with a d
         expect(answer.error?.message).toMatch(/^[^\n]+$/);
       },
     ),
-    { numRuns: 400 },
+    { numRuns: 200 },
   );
 });
 
@@ -93,6 +93,6 @@ test('any address is answered in the envelope (G13 G16)', async () => {
       expect([query, response.status < 500]).toEqual([query, true]);
       if (!response.ok) expect(answer.request_id).toBe(response.headers.get('request-id'));
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });

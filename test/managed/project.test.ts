@@ -178,7 +178,7 @@ describe('any transcript', () => {
     const again = [message('m-2'), reply([textBlock('Again.')])];
     const rewound: Entry = {
       kind: 'steered',
-      steered: { action: 'rewind', at: T, rewound: { from: 'h1' as Hash, to: null } as never },
+      steered: { action: 'rewind', at: T, rewound: { from: 'h1' as Hash, to: null } },
     };
     const before = new Set(project([rewound, ...turn]).map(({ id }) => id));
     expect(project(turn).filter(({ id }) => id !== MESSAGE && before.has(id))).toEqual([]);
@@ -209,11 +209,11 @@ describe('previews', () => {
       { type: 'event_start', event: { id: idOf('agent.thinking'), type: 'agent.thinking' } },
       { type: 'event_start', event: { id: idOf('agent.message'), type: 'agent.message' } },
     ]);
-    const message = frames.reduce<ReturnType<typeof accumulateManagedAgentsEvent>>(
+    const accumulated = frames.reduce<ReturnType<typeof accumulateManagedAgentsEvent>>(
       (sum, frame) => accumulateManagedAgentsEvent(sum, frame) ?? sum,
       undefined,
     );
-    expect(message).toMatchObject({ id: idOf('agent.message'), content: [{ text: 'I look.' }, { text: 'And' }] });
+    expect(accumulated).toMatchObject({ id: idOf('agent.message'), content: [{ text: 'I look.' }, { text: 'And' }] });
   });
 
   test('end with their attempt, or when their event has come; the next attempt has its own (G43)', () => {

@@ -16,7 +16,7 @@ test('writers of several processes lose nothing: each decides by the newest stat
   const logs = [open(store), open(store), open(store)];
   await Promise.all(Array.from({ length: 60 }, (_, n) => increase(logs[n % 3]!)));
   const states = await Promise.all([...logs, open(store)].map((log) => log.read()));
-  expect(states.map((items) => items.get('a'))).toEqual(Array(4).fill({ count: 60 }));
+  expect(states.map((items) => items.get('a'))).toEqual(Array.from({ length: 4 }, () => ({ count: 60 })));
 });
 
 test('a new process begins at the newest checkpoint, and finds what came after it (G2)', async () => {

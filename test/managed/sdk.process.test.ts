@@ -107,9 +107,9 @@ test('a program of five lines has its answer, and list and stream say the same (
   expectWellFormed(all);
   expect(processed(events)).toEqual(all);
   expect(all.at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } });
-  const shown = await client.beta.sessions.retrieve(session);
-  expect(shown).toMatchObject({ status: 'idle', agent: { name: 'Coder' }, environment_id: 'env_default' });
-  expect(shown.usage.output_tokens).toBeGreaterThan(0);
+  const retrieved = await client.beta.sessions.retrieve(session);
+  expect(retrieved).toMatchObject({ status: 'idle', agent: { name: 'Coder' }, environment_id: 'env_default' });
+  expect(retrieved.usage.output_tokens).toBeGreaterThan(0);
   await client.beta.sessions.events.send(session, { events: [say('Once more.')] });
   await until(async () => (await listed(client, session)).filter(isIdle).length === 2);
   expect((await listed(client, session)).slice(0, all.length)).toEqual(all);

@@ -1,6 +1,7 @@
 // The face without a server or a worker: the real SDK talks to the app, sessions stand as a test
 // says, transcripts are in memory.
 import Anthropic from '@anthropic-ai/sdk';
+import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import { managedApp } from '../../managed/app.ts';
 import type { ManagedPorts } from '../../managed/ports.ts';
 import type { SessionDescription } from '../../client/index.ts';
@@ -78,7 +79,47 @@ export function stagedManaged(changes: Partial<ManagedPorts> = {}): Staged {
       authToken: null,
       logLevel: 'off',
       maxRetries: 0,
-      fetch: (url, init) => ask(String(url).replace(`${BASE}/v1`, ''), init as RequestInit),
+      fetch: (url, init) => ask(new Request(url, init).url.replace(`${BASE}/v1`, ''), init),
     });
   return { calls, described, store, client: as('secret'), as, ask };
 }
+
+export const HEADERS = { 'content-type': 'application/json', 'x-api-key': 'secret' };
+export const post = (body: unknown, headers: Readonly<Record<string, string>> = {}): RequestInit => ({
+  method: 'POST',
+  headers: { ...HEADERS, ...headers },
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+
+export async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+/** The error of a promise that must be rejected. */
+export async function errorOf(promise: Promise<unknown>): Promise<InstanceType<typeof Anthropic.APIError>> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof Anthropic.APIError) return error;
+    throw error;
+  }
+  throw new Error('nothing was refused');
+}
+
+/** Returns the `error_code` of an error's details. */
+export function codeOf({ error }: InstanceType<typeof Anthropic.APIError>): unknown {
+  const envelope: { error?: { details?: { error_code?: unknown } } } | undefined = error;
+  return envelope?.error?.details?.error_code;
+}
+
+export const AGENT: AgentCreateParams = {
+  name: 'Coder',
+  model: 'claude-sonnet-5-5',
+  tools: [{ type: 'agent_toolset_20260401' }],
+};
+export const text = (words: string) => ({
+  type: 'user.message' as const,
+  content: [{ type: 'text' as const, text: words }],
+});

@@ -1,47 +1,10 @@
-// The face as the SDK and a curl see it, on staged sessions.
-import Anthropic from '@anthropic-ai/sdk';
-import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
+// Agents, environments and sessions as the SDK sees them, on staged sessions.
 import {
   BetaEnvironmentArchivedError,
   BetaEnvironmentNotFoundError,
 } from '@anthropic-ai/sdk/resources/beta/environments';
 import { describe, expect, test } from 'vitest';
-import { servedRoutes } from '../../managed/surface.ts';
-import { stagedManaged, token } from './staged.ts';
-
-const BETAS = { 'content-type': 'application/json', 'x-api-key': 'secret' };
-const post = (body: unknown, headers: Readonly<Record<string, string>> = {}): RequestInit => ({
-  method: 'POST',
-  headers: { ...BETAS, ...headers },
-  body: typeof body === 'string' ? body : JSON.stringify(body),
-});
-
-async function collect<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}
-
-/** The error of a promise that must be rejected. */
-async function errorOf(promise: Promise<unknown>): Promise<InstanceType<typeof Anthropic.APIError>> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof Anthropic.APIError) return error;
-    throw error;
-  }
-  throw new Error('nothing was refused');
-}
-
-const codeOf = (error: InstanceType<typeof Anthropic.APIError>): unknown =>
-  (error.error as { error?: { details?: { error_code?: unknown } } } | undefined)?.error?.details?.error_code;
-
-const AGENT: AgentCreateParams = {
-  name: 'Coder',
-  model: 'claude-sonnet-5-5',
-  tools: [{ type: 'agent_toolset_20260401' }],
-};
-const text = (words: string) => ({ type: 'user.message' as const, content: [{ type: 'text' as const, text: words }] });
+import { AGENT, codeOf, collect, errorOf, post, stagedManaged, text } from './staged.ts';
 
 describe('agents', () => {
   test('live through their versions: each change is one, no change is none (G12)', async () => {
@@ -237,7 +200,7 @@ describe('sessions', () => {
       ['start', session.id],
       ['start', session.id],
     ]);
-    expect((calls[0]?.[4] as { ifNew: object }).ifNew).toMatchObject({ systemPrompt: 'Be kind.', tools: [] });
+    expect(calls[0]?.[4]).toMatchObject({ ifNew: { systemPrompt: 'Be kind.', tools: [] } });
   });
 
   test('are changed, listed and found by what they are (G27 G28)', async () => {
@@ -253,7 +216,7 @@ describe('sessions', () => {
     expect(await ids({ statuses: ['idle', 'terminated'] })).toEqual([session.id]);
     const first = await client.beta.sessions.list({ limit: 1, order: 'asc' });
     const second = await first.getNextPage();
-    expect([first.data[0]?.id, second.data[0]?.id].toSorted()).toEqual([session.id, other.id].toSorted());
+    expect(new Set([first.data[0]?.id, second.data[0]?.id])).toEqual(new Set([session.id, other.id]));
     expect([first.prev_page, second.next_page]).toEqual([null, null]);
     const back = await client.beta.sessions.list({ limit: 1, order: 'asc', page: second.prev_page });
     expect(back.data).toEqual(first.data);
@@ -288,13 +251,13 @@ describe('sessions', () => {
     described.set(session.id, { ...described.get(session.id)!, phase: 'idle' });
     expect(await client.beta.sessions.delete(session.id)).toEqual({ id: session.id, type: 'session_deleted' });
     expect(described.has(session.id)).toBe(false);
-    for (const gone of [
+    for (const request of [
       client.beta.sessions.retrieve(session.id),
       client.beta.sessions.delete(session.id),
       client.beta.sessions.events.list(session.id),
       client.beta.sessions.events.send(session.id, { events: [text('x')] }),
     ])
-      expect((await errorOf(gone)).status).toBe(404);
+      expect((await errorOf(request)).status).toBe(404);
   });
 
   test('keep their environment from being deleted while they are not archived (G22)', async () => {
@@ -360,106 +323,5 @@ describe('sessions', () => {
     expect(await create({ 'x-stainless-retry-count': '1' })).toBe(first);
     expect(await create({ 'x-stainless-retry-count': '0' })).not.toBe(first);
     expect(await collect(client.beta.sessions.list())).toHaveLength(4);
-  });
-});
-
-describe('every request', () => {
-  test('has an id in its header and its error, and never HTML (G13)', async () => {
-    const { ask } = stagedManaged();
-    for (const path of ['/agents', '/agents/x', '/nothing', '/messages', '/files/file_1/content']) {
-      const response = await ask(path, { headers: BETAS });
-      expect(response.headers.get('request-id')).toMatch(/^req_[0-9a-z]{26}$/);
-      expect(response.headers.get('content-type')).toContain('application/json');
-      const body = (await response.json()) as { request_id?: string };
-      if (!response.ok) expect(body.request_id).toBe(response.headers.get('request-id'));
-    }
-  });
-
-  test.each([
-    ['models.list', (client: Anthropic) => client.models.list()],
-    ['messages.create', (client: Anthropic) => client.messages.create({ model: 'm', max_tokens: 1, messages: [] })],
-    ['files.list', (client: Anthropic) => client.beta.files.list()],
-    ['vaults.list', (client: Anthropic) => client.beta.vaults.list()],
-    ['threads.list', (client: Anthropic) => client.beta.sessions.threads.list('sesn_x')],
-    ['work.stats', (client: Anthropic) => client.beta.environments.work.stats('env_x')],
-  ] as const)('to %s is refused by name, not by a bare 404 (G6)', async (_name, request) => {
-    const error = await errorOf(Promise.resolve(request(stagedManaged().client)));
-    expect(error).toBeInstanceOf(Anthropic.NotFoundError);
-    expect([codeOf(error), error.headers?.get('x-should-retry')]).toEqual(['perdure_not_served', 'false']);
-  });
-
-  test('needs a token, by either header; Bearer goes first; a cookie is none (G19 G20)', async () => {
-    const { ask } = stagedManaged();
-    const status = async (headers: Readonly<Record<string, string>>): Promise<number> =>
-      (await ask('/agents', { headers })).status;
-    expect(await status({ 'x-api-key': 'secret' })).toBe(200);
-    expect(await status({ authorization: 'Bearer secret' })).toBe(200);
-    expect(await status({ authorization: 'Bearer wrong', 'x-api-key': 'secret' })).toBe(401);
-    expect(await status({})).toBe(401);
-    expect(await status({ cookie: '__Host-perdure=secret' })).toBe(401);
-    expect(await status({ 'x-api-key': 'secret', host: 'evil.example' })).toBe(421);
-    expect(await status({ 'x-api-key': 'secret', origin: 'https://evil.example' })).toBe(403);
-  });
-
-  test.each(servedRoutes.map((route) => [route.name, route] as const))(
-    'to %s asks for the role of its row (G19)',
-    async (_name, { method, path, role }) => {
-      const { ask } = stagedManaged();
-      const url = path.replaceAll(/\{(\w+)\}/g, 'x');
-      const ranks = ['look', 'decide', 'steer'];
-      for (const own of ranks) {
-        const headers = { 'x-api-key': token(own), 'content-type': 'application/json' };
-        const { status } = await ask(url, {
-          method: method.toUpperCase(),
-          headers,
-          ...(method === 'post' && { body: '{}' }),
-        });
-        expect([own, status === 403]).toEqual([own, ranks.indexOf(own) < ranks.indexOf(role)]);
-      }
-    },
-  );
-
-  test('with another date of the beta is refused, and any other beta passed over (G17 G18)', async () => {
-    const { ask } = stagedManaged();
-    const status = async (beta: string): Promise<number> =>
-      (await ask('/agents', { headers: { ...BETAS, 'anthropic-beta': beta } })).status;
-    expect(await status('managed-agents-2026-04-01,files-api-2025-04-14')).toBe(200);
-    expect(await status('managed-agents-2027-01-01')).toBe(400);
-  });
-
-  test('has strict bodies: the first unknown field is named by its path (G16)', async () => {
-    const { ask } = stagedManaged();
-    const errorFor = async (body: unknown) => {
-      const response = await ask('/agents', post(body));
-      const { error } = (await response.json()) as { error: { message: string; type: string } };
-      return [response.status, error.type, error.message];
-    };
-    expect(await errorFor({ ...AGENT, extra: 1 })).toEqual([
-      400,
-      'invalid_request_error',
-      'extra: Extra inputs are not permitted',
-    ]);
-    const [, , nested] = await errorFor({ ...AGENT, tools: [{ type: 'agent_toolset_20260401', nested: 1 }] });
-    expect(nested).toBe('tools.0.nested: Extra inputs are not permitted');
-    expect((await errorFor({ model: 'm' }))[2]).toMatch(/^name: /);
-    expect((await errorFor('{'))[2]).toMatch(/^The body is not JSON/);
-    expect((await errorFor({ ...AGENT, metadata: { a: 'x'.repeat(513) } }))[2]).toMatch(/^metadata\.a: /);
-    const nulls = await ask('/agents', post({ ...AGENT, metadata: null, tools: null }));
-    expect(nulls.status).toBe(200);
-  });
-
-  test('that is too large, no JSON, or of no known method is refused in the envelope (G13)', async () => {
-    const { ask } = stagedManaged();
-    expect((await ask('/agents', post({ name: 'x'.repeat(9 * 1024 * 1024) }))).status).toBe(413);
-    expect((await ask('/agents', post('a=b', { 'content-type': 'text/plain' }))).status).toBe(415);
-    expect((await ask('/agents', { method: 'PUT', headers: BETAS })).status).toBe(404);
-  });
-
-  test('reads lists of an address in every form that the SDKs send (G17)', async () => {
-    const { ask } = stagedManaged();
-    for (const query of ['statuses[]=idle', 'statuses=idle&statuses=running', 'statuses[0]=idle', 'beta=true'])
-      expect([query, (await ask(`/sessions?${query}`, { headers: BETAS })).status]).toEqual([query, 200]);
-    for (const query of ['statuses=odd', 'unknown=1', 'limit=0', 'limit=1001', 'created_at[gt]=today', 'page=x'])
-      expect([query, (await ask(`/sessions?${query}`, { headers: BETAS })).status]).toEqual([query, 400]);
   });
 });
