@@ -8,7 +8,8 @@ import type { MonitorFlags } from '../../client/face-types.ts';
 import { METRICS_OPTION } from '../../client/runtime/monitor.ts';
 import { addPageOptions, type PortFlags } from '../../page/hosting/page-options.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
-import { openDataFolder } from '../../connection/data-folder.ts';
+import { dataRootOf, openDataFolder } from '../../connection/data-folder.ts';
+import { isInside } from '../../system/process/places.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { reasonOf } from '../../system/text.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -27,7 +28,7 @@ export function serveCommand(program: Command, cli: Cli): void {
     .option(...METRICS_OPTION);
   addPageOptions(command).action(async ({ token, managed, ...flags }: Flags) => {
     if (token === true) return cli.exit(await printToken(cli, { ...flags, ...(managed !== undefined && { managed }) }));
-    const mountOn = managed === undefined ? undefined : await mountManaged(resolve(cli.cwd(), managed));
+    const mountOn = managed === undefined ? undefined : await mountManaged(cli, resolve(cli.cwd(), managed));
     const linesOf = ({ api, ownToken, entrance }: ServedPage): string => {
       // Output may be kept in a log that commands of an agent can read, so it does not contain the
       // token.
@@ -43,7 +44,10 @@ export function serveCommand(program: Command, cli: Cli): void {
 type Flags = MonitorFlags & PortFlags & { readonly token?: boolean; readonly managed?: string };
 
 /** `root` is the absolute path of the folder of all sessions' folders. */
-async function mountManaged(root: string): Promise<MountOn> {
+async function mountManaged({ env }: Cli, root: string): Promise<MountOn> {
+  const data = dataRootOf(env);
+  if (isInside(data, root) || isInside(root, data))
+    throw new SetupProblem(`--managed names ${root}, and Perdure's data folder is ${data}: keep them apart`);
   try {
     mkdirSync(root, { recursive: true, mode: 0o700 });
   } catch (error) {

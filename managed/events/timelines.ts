@@ -48,9 +48,11 @@ export class Timelines {
   }
 
   async #upTo(session: string, head: Hash): Promise<KeptTimeline> {
-    const kept = this.#kept.get(session);
-    if (kept?.heads.has(head)) return kept;
-    const extended = extend(kept, await loadView(this.#ports.store, session as SessionId, head, this.#cache), head);
+    const known = this.#kept.get(session);
+    if (known?.heads.has(head)) return known;
+    const view = await loadView(this.#ports.store, session as SessionId, head, this.#cache);
+    // Another reader may have extended it meanwhile.
+    const extended = extend(this.#kept.get(session), view, head);
     this.#kept.set(session, extended);
     return extended;
   }
@@ -99,7 +101,7 @@ const nothing = (session: string): Timeline => ({ facts: [], projection: emptyPr
 
 const underWay = z.looseObject({
   append: z.array(z.looseObject({ kind: z.string() })),
-  config: z.unknown(),
+  config: z.unknown().optional(),
   step: z.number().optional(),
 });
 
