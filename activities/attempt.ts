@@ -1,5 +1,6 @@
 // One attempt of an activity as its body sees it. Bodies get it as an argument, so they run in a
 // test without a server.
+import type { Client } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { People } from '../tools/people/ask-people.ts';
 import type { FiringsSeen } from '../tools/people/ask-server.ts';
@@ -35,6 +36,8 @@ export type Attempt = {
    * where the attempt runs without a server.
    */
   readonly firingsOf?: (schedule: string) => Promise<FiringsSeen | null>;
+  /** The server, for questions about others; absent where the attempt runs without one. */
+  readonly temporal?: Client;
   /** The people that a running call may ask; absent where the attempt runs without a server. */
   readonly people?: People;
   /** The value that an earlier attempt of this activity left with `remember`. */

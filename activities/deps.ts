@@ -1,5 +1,5 @@
-// Everything that the activities need of the world, given once by the worker (L54): nothing here is
-// global.
+// Everything that the activities need from outside, passed in once by the worker (L54): nothing
+// here is global.
 import type { SkillSettings } from '../tools/skill-settings.ts';
 import type { AttachmentProvider, Attachments } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
@@ -12,6 +12,8 @@ import type { LiveChannel } from '../store/live/events.ts';
 import type { Log } from '../system/log.ts';
 import type { ModelRequest, Observe } from '../store/live/observe.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import type { Client } from '@temporalio/client';
+import type { HostedSessions } from '../store/hosted-sessions.ts';
 import type { RunOptions, SessionHost } from '../workflows/contract/session.ts';
 import type { CallModel } from '../workflows/contract/activities.ts';
 import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
@@ -66,6 +68,8 @@ export type Deps = {
   readonly places?: Places;
   /** Where machines share a store: the host whose disk holds the workspaces of this worker. */
   readonly host?: SessionHost | undefined;
+  /** With `host`: how sessions come and go between hosts (T18). */
+  readonly hosts?: HostMeans;
   readonly log: Log;
   readonly observe: Observe;
   /** Redacts texts of others that are shown or stored, failures of the model API above all. */
@@ -73,6 +77,15 @@ export type Deps = {
   readonly now: () => number;
   /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number;
+};
+
+export type HostMeans = {
+  /** The sessions whose folders are on this host. */
+  readonly hosted: HostedSessions;
+  /** Milliseconds without a worker on its host after which a session moves to another. */
+  readonly graceMs: number;
+  /** Tells whether a worker of the host that polls this queue is at work. */
+  isAtWork(temporal: Client, queue: string): Promise<boolean>;
 };
 
 /**

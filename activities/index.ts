@@ -20,6 +20,9 @@ import { endWorktree } from './run/inherit.ts';
 import { lookAtFiring } from './run/look-at-firing.ts';
 import { readResult } from './run/read-result.ts';
 import { tellAlert } from './run/tell-alert.ts';
+import { leaveHost } from './hosts/leave-host.ts';
+import { requireFolder } from './hosts/require-folder.ts';
+import { takeOver } from './hosts/take-over.ts';
 import { runTool } from './run-tool.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../workflows/contract/fork.ts';
 import type { FilesPreview, FilesRewound, RewindFiles } from '../workflows/contract/rewind.ts';
@@ -27,6 +30,7 @@ import type { FilesPreview, FilesRewound, RewindFiles } from '../workflows/contr
 /** Makes the activities. `stops` is the one run that the worker is there to stop. */
 export function createActivities(deps: Deps, stops: StopOrder | null = null): ActivityBodies {
   const work = refuseToBegin(stops);
+  const onHost = requireFolder(deps);
   const isStopped = (session: SessionId): boolean => isStoppedBy(stops, session);
   return {
     // With the hooks of the session's start it is a beginning, and the run after it is another
@@ -37,21 +41,27 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
           isStopped(session) && (run === stops?.run || session !== stops?.session) && !begins,
       }),
     ),
-    callModel: createActivity(work(callModel(deps))),
+    callModel: createActivity(work(onHost(callModel(deps)))),
     findReply: createActivity(findReply(deps)),
     readResult: createActivity(readResult(deps)),
     lookAtFiring: createActivity(lookAtFiring),
     storeText: createActivity(storeText(deps)),
-    runTool: createActivity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
+    runTool: createActivity(
+      work(onHost(runTool(deps), { unless: ({ stopped }) => stopped === true }), {
+        unless: (_session, { stopped }) => stopped === true,
+      }),
+    ),
     endWorktree: createActivity(work(endWorktree(deps), { unless: isStopped })),
     commit: createActivity(commit(deps)),
     checkOutFiles: createActivity(work(checkOutFiles(deps), { unless: isStopped })),
+    leaveHost: createActivity(work(leaveHost(deps))),
+    takeOver: createActivity(work(takeOver(deps))),
     rewindFiles: createActivity(work(rewindFiles(deps), { unless: isStopped })),
     previewRewind: createActivity(work(limitTries(2, previewRewind(deps)), { unless: isStopped })),
     compact: createActivity(work(compact(deps))),
     prepareCompaction: createActivity(work(limitTries(3, prepareCompaction(deps)))),
     collapse: createActivity(work(collapse(deps))),
-    runStopHooks: createActivity(work(runStopHooks(deps))),
+    runStopHooks: createActivity(work(onHost(runStopHooks(deps)))),
     summarizeBatch: createActivity(work(limitTries(2, summarizeBatch(deps)))),
     // Its attempts are bounded, not its time: an alert outlives an outage of a minute.
     tellAlert: createActivity(work(skipWithdrawnAlert(stops, limitTries(5, tellAlert(deps))), { unless: isStopped })),

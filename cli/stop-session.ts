@@ -58,7 +58,7 @@ const notYet = ({ done }: Stop, session: SessionId): string =>
 /** Tells whether the server is not ours and no worker polls there; none is brought up then. */
 async function isLeftAlone({ embedded, temporal }: OpenedServer, { taskQueue }: SessionDescription): Promise<boolean> {
   if (embedded !== null) return false;
-  const { isQueuePolled } = await import('../client/sessions/worker-polls.ts');
+  const { isQueuePolled } = await import('../connection/worker-polls.ts');
   return !(await isQueuePolled({ temporal: temporal.client, taskQueue }));
 }
 

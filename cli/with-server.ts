@@ -84,7 +84,7 @@ export async function sayIfNobodyWorks(
     );
     return;
   }
-  const { waitForWorker } = await import('../client/sessions/worker-polls.ts');
+  const { waitForWorker } = await import('../connection/worker-polls.ts');
   const signal = new AbortController().signal;
   const polled = await waitForWorker({ temporal: temporal.client, taskQueue }, PATIENCE_MS, signal);
   if (!polled) cli.say(nobodyWorks(workers, session));

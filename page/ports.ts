@@ -51,7 +51,7 @@ import { readRecent } from '../client/sessions/history/recent.ts';
 import { readStartOptions } from '../client/sessions/history/start-options.ts';
 import { runningReader } from '../client/sessions/running/read-running.ts';
 import { stepReader } from '../client/sessions/history/steps.ts';
-import { isQueuePolled } from '../client/sessions/worker-polls.ts';
+import { isQueuePolled } from '../connection/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { findSessionHost } from '../worker/config/session-host.ts';
 import type { FileNow } from './call-views/file-change.ts';

@@ -46,7 +46,9 @@ import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 import { createModels } from '../models/models.ts';
 import { keptViewBytes, memoryThereIs } from './follow-memory.ts';
-import { findSessionHost } from './config/session-host.ts';
+import { findSessionHost, HOST_GRACE_MS, type HostSettings } from './config/session-host.ts';
+import { HostedSessions } from '../store/hosted-sessions.ts';
+import { isQueueServed } from '../connection/worker-polls.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 
@@ -61,6 +63,7 @@ export type DepsSettings = {
   readonly dataDir: string;
   /** The host of the sessions; absent: found where the store is shared, else none. */
   readonly host?: SessionHost | undefined;
+  readonly hosts?: HostSettings | undefined;
   readonly access: ModelAccess;
   readonly defaults?: Partial<RunDefaults>;
   /** Tools in addition to the built-in ones; a function is asked again between iterations (L44). */
@@ -172,6 +175,7 @@ export async function createDeps(
     home: env['HOME'] || homedir(),
   };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
+  const hosted = new HostedSessions(dataDir);
   return {
     store,
     live: openLive(settings, log),
@@ -191,6 +195,7 @@ export async function createDeps(
       sandbox,
       dataDir,
       host,
+      isHosted: (session) => hosted.isHere(session),
       ...capturing,
       tools: runner,
       log,
@@ -207,6 +212,13 @@ export async function createDeps(
     dataDir,
     places: sandbox.places,
     host,
+    ...(host && {
+      hosts: {
+        hosted,
+        graceMs: settings.hosts?.graceMs ?? HOST_GRACE_MS,
+        isAtWork: isQueueServed,
+      },
+    }),
     defaults: chosen,
     now: Date.now,
     random: Math.random,

@@ -1,6 +1,6 @@
 // The workflow: one session, one conversation. It waits for messages, opens a run for those that
-// wait, and lives until it is cancelled, or for as long as its input asks. A handover continues the
-// workflow as new with everything carried (L4); it throws, and nothing after it runs.
+// wait, and lives until it is cancelled, or as long as its input says. A handover continues it as
+// new with everything carried (L4); it throws, and nothing after it runs.
 import {
   ApplicationFailure,
   CancellationScope,
@@ -82,8 +82,8 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
 }
 
 /** A message waits, and nothing keeps a run from beginning. */
-function hasWork({ inbox, isRewinding }: Session): boolean {
-  return inbox.count > 0 && !isRewinding;
+function hasWork({ inbox, isRewinding, hosting }: Session): boolean {
+  return inbox.count > 0 && !isRewinding && !hosting.isMoving;
 }
 
 function firstCarry({ options }: SessionInput, chain: string): Carry {
@@ -139,7 +139,8 @@ async function refuseWithoutPrompt({ inbox }: Session): Promise<void> {
 async function closeSession(session: Session): Promise<WorktreeEnd | null> {
   session.steered.close({ isCancelled: session.stopCause === 'cancel', isAgent: session.input.agent !== undefined });
   let worktree: WorktreeEnd | null = null;
-  if (session.isRewinding) await CancellationScope.nonCancellable(() => condition(() => !session.isRewinding));
+  const isInUse = (): boolean => session.isRewinding || session.hosting.isMoving;
+  if (isInUse()) await CancellationScope.nonCancellable(() => condition(() => !isInUse()));
   do {
     await commitClosing(session);
     await session.sideWork.awaitSettled();
@@ -164,7 +165,8 @@ function hasMessages({ inbox }: Session): boolean {
 
 async function commitClosing(session: Session): Promise<void> {
   const notTaken = session.inbox.takeAll().flatMap(({ id, ended: news }) => (news ? [] : [id]));
-  const last = [...session.steered.take(), { kind: 'session_closed', notTaken } as const];
+  const news = session.facts.takeNews();
+  const last = [...news, ...session.steered.take(), { kind: 'session_closed', notTaken } as const];
   session.facts.moveHead(await commitEntries(session, session.facts.now.head, last));
 }
 

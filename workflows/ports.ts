@@ -59,6 +59,7 @@ function listOptions(profile: Profile) {
     answer: { ...cancellable, startToCloseTimeout: '5 minutes', scheduleToCloseTimeout: '10 minutes' },
     handlers: { ...cancellable, startToCloseTimeout: '1 hour' },
     worktree: { ...cancellable, startToCloseTimeout: '1 hour' },
+    taking: { ...cancellable, startToCloseTimeout: '1 hour' },
     /**
      * Alerts have the slots of records, so that they never wait behind the calls of other sessions.
      */
@@ -66,30 +67,46 @@ function listOptions(profile: Profile) {
   } satisfies Record<string, ActivityOptions>;
 }
 
-/**
- * Creates the ports of one session. `host` returns the host that has its folder, when an activity
- * is scheduled.
- */
-export function createPorts(
-  profile: Profile = 'machine',
-  host: () => SessionHost | null = () => null,
-): SessionActivities {
-  const { long, opening, records, ...others } = listOptions(profile);
+/** The host that has the session's folder, and how a step follows it to another (T18). */
+export type HostKeeper = {
+  readonly current: SessionHost | null;
+  onHost<Result>(schedule: (again: { readonly step?: number }) => Promise<Result>): Promise<Result>;
+};
+
+const noHosts: HostKeeper = { current: null, onHost: (schedule) => schedule({}) };
+
+/** The time in which the host that is left may say what it has, and the chosen one take over. */
+const MOVE_WAIT = '1 minute';
+
+/** Creates the ports of one session. */
+export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = noHosts): SessionActivities {
+  const { long, opening, records, taking, ...others } = listOptions(profile);
+  const queueOf = (host: SessionHost): string => hostQueue(workflowInfo().taskQueue, host);
   /**
-   * Schedules on the host that has the folder. Ends and records need no folder, and go on while the
-   * host is away.
+   * Schedules on the host that has the folder, and waits for that no longer than its grace. Ends and
+   * records need no folder, and go on while the host is away.
    */
-  const onItsHost = (options: ActivityOptions, more: ActivityOptions = {}): ActivityOptions => {
-    const at = host();
-    return at === null ? options : { ...options, ...more, taskQueue: hostQueue(workflowInfo().taskQueue, at) };
+  const onItsHost = (options: ActivityOptions, more?: ActivityOptions): ActivityOptions => {
+    const at = hosts.current;
+    if (at === null) return options;
+    const wait = at.graceMs === undefined ? {} : { scheduleToStartTimeout: at.graceMs };
+    return { ...options, ...(more ?? wait), taskQueue: queueOf(at) };
   };
   const handlersWait = { scheduleToStartTimeout: HANDLERS_WAIT };
+  const moveWait = { scheduleToStartTimeout: MOVE_WAIT };
+  const keep = <Name extends keyof SessionActivities>(
+    name: Name,
+    optionsFor: (input: Parameters<SessionActivities[Name]>[0]) => ActivityOptions,
+  ): SessionActivities[Name] => followHost(hosts, createPort(name, optionsFor));
   return {
+    // Its caller follows the host: the call after a move is another one.
     callModel: createPort('callModel', () => onItsHost(long)),
-    compact: createPort('compact', () => onItsHost(long)),
-    prepareCompaction: createPort('prepareCompaction', () => onItsHost(others.preparation)),
-    collapse: createPort('collapse', () => onItsHost(long)),
-    runStopHooks: createPort('runStopHooks', () => onItsHost(long)),
+    compact: keep('compact', () => onItsHost(long)),
+    prepareCompaction: keep('prepareCompaction', () => onItsHost(others.preparation)),
+    collapse: keep('collapse', () => onItsHost(long)),
+    runStopHooks: keep('runStopHooks', () => onItsHost(long)),
+    leaveHost: createPort('leaveHost', () => onItsHost(opening, moveWait)),
+    takeOver: createPort('takeOver', ({ to }) => (to ? { ...taking, ...moveWait, taskQueue: queueOf(to) } : taking)),
     findReply: createPort('findReply', () => records),
     readResult: createPort('readResult', () => records),
     commit: createPort('commit', () => records),
@@ -99,12 +116,28 @@ export function createPorts(
     endWorktree: createPort('endWorktree', () => onItsHost(others.worktree, handlersWait)),
     tellAlert: createPort('tellAlert', () => others.alerts),
     lookAtFiring: createPort('lookAtFiring', () => records),
-    checkOutFiles: createPort('checkOutFiles', () => onItsHost(others.worktree)),
-    rewindFiles: createPort('rewindFiles', () => onItsHost(others.worktree)),
-    previewRewind: createPort('previewRewind', () => onItsHost(others.answer)),
+    checkOutFiles: keep('checkOutFiles', () => onItsHost(others.worktree)),
+    rewindFiles: keep('rewindFiles', () => onItsHost(others.worktree)),
+    previewRewind: createPort('previewRewind', () => onItsHost(others.answer, {})),
+    // Its caller follows the host, too: the folder is another one there.
     openRun: createPort('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
-    runTool: createPort('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),
+    runTool: keep('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),
   };
+}
+
+/**
+ * Makes a port whose steps go to another host with the session. A session without a host makes no
+ * promise more: each costs a stack trace.
+ */
+function followHost<Name extends keyof SessionActivities>(
+  hosts: HostKeeper,
+  port: SessionActivities[Name],
+): SessionActivities[Name] {
+  type Port = (input: object) => Promise<unknown>;
+  const call = port as Port;
+  const followed: Port = (input) =>
+    hosts.current === null ? call(input) : hosts.onHost((again) => call({ ...input, ...again }));
+  return followed as SessionActivities[Name];
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { AlertKind, Notice, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
-import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
+import type { PermissionRules, RunOptions, SessionHost } from '../../workflows/contract/session.ts';
 import { agentFacts } from '../../workflows/contract/facts.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
@@ -20,6 +20,7 @@ import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { deferLimit } from '../../tools/deferred-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
+import { emptiedFailure, isEmptied } from '../hosts/require-folder.ts';
 import { findRunModels } from './run-models.ts';
 import { createRunNews } from './run-news.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
@@ -73,6 +74,8 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       deps,
     );
     const missing = cwd.isMissing ? options.cwd : extra.missing;
+    if (cwd.isMissing && input.onHost && (await isEmptied(deps, attempt.session, options.cwd)))
+      throw emptiedFailure(deps, options.cwd);
     if (missing !== undefined) leaveToAnother(deps, attempt, input, missing);
     const problem = (cwd.isMissing ? describeMissingFolder(deps, input) : undefined) ?? cwd.problem ?? extra.problem;
     if (problem !== undefined) return { kind: 'refused', detail: problem };
@@ -100,7 +103,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
     await announceRun(deps, attempt, config, { ...started, step, news: await newsOf(config) });
     deps.attachments.prefetch(config);
-    const { host } = deps;
+    const host = hostOf(deps, attempt, input, [cwd.path, ...folders]);
     const names = chosen.models.map(({ name }) => name);
     return {
       kind: 'opened',
@@ -111,6 +114,18 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       ...(host && { host }),
     };
   };
+}
+
+/** Notes that the session works on this host, which it may leave unless it is to stay (T18). */
+function hostOf(
+  { host, hosts }: Deps,
+  { session }: Attempt,
+  { options: { stay } }: OpenRun,
+  folders: readonly string[],
+): SessionHost | undefined {
+  if (!host || !hosts) return host;
+  hosts.hosted.note(session, folders);
+  return stay ? host : { ...host, graceMs: hosts.graceMs };
 }
 
 function takeSnapshot(

@@ -1,6 +1,6 @@
 // Checks a snapshot out into a new folder for a fork (T10). The folder is there with all its files
 // or not at all: it is filled under another name first. A second attempt finds what the first made.
-import { chmodSync, existsSync, lstatSync, type Stats } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -8,6 +8,7 @@ import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { nameFullDisk } from '../../system/full-disk.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { readChain } from '../../store/log/read-chain.ts';
 import { openShadow, placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
 import { checkOut } from '../../store/snapshots/restore.ts';
@@ -19,7 +20,9 @@ import { keySegment, type Store } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
-import type { CheckOutAbout } from './snapshots-port.ts';
+import type { RewindMeans } from './rewind-means.ts';
+import { rewindRoots } from './rewind-roots.ts';
+import type { BringAbout, CheckOutAbout, FilesRestored } from './snapshots-port.ts';
 import type { WorktreePlace } from '../../store/worktree-record.ts';
 import { createHeldGit, GitProblem, type HeldGit } from '../worktrees/held-git.ts';
 import { findRepository, listWorktrees, type Repository } from '../worktrees/repository.ts';
@@ -38,6 +41,8 @@ type CheckOutMeans = CheckOutOptions & {
   readonly run: RunHeld;
   readonly place: ShadowPlace;
   readonly snapshot: string;
+  /** The file that says which folder an attempt of this has made. */
+  readonly mark: string;
 };
 
 /** Says why nothing can be checked out. */
@@ -51,9 +56,10 @@ export async function checkOutRoot(options: CheckOutOptions, about: CheckOutAbou
     const folder = await findFolder(options, from, to);
     const place = placeOfRoot(options.dataDir, attempt.session, folder);
     const run = runGitHeld(options, attempt.signal);
-    const means = { ...options, attempt, git: options.sandbox.programs.at('git'), run, place, snapshot };
+    const git = options.sandbox.programs.at('git');
+    const means = { ...options, attempt, git, run, place, snapshot, mark: join(place.own, 'fork.json') };
     await openShadow(place);
-    await requireSnapshot(means, origin);
+    await requireSnapshot(means, await readOrigin(means, origin));
     if (worktree) return { kind: 'done', folder, branch: await makeWorktree(means, from) };
     await makeFolder(means);
     return { kind: 'done', folder };
@@ -66,6 +72,49 @@ export async function checkOutRoot(options: CheckOutOptions, about: CheckOutAbou
 
 const isRefusal = (error: unknown): error is Error => error instanceof CheckOutProblem || isGitRefusal(error);
 
+/**
+ * Restores the folder of a session that moves to this host: its own place is missing or empty here,
+ * or has what the session left here before.
+ */
+export async function bringRoot(
+  options: CheckOutOptions & RewindMeans,
+  { attempt, root, snapshot, head, step, known }: BringAbout,
+): Promise<FilesRestored> {
+  try {
+    const place = placeOfRoot(options.dataDir, attempt.session, root);
+    const run = runGitHeld(options, attempt.signal);
+    const git = options.sandbox.programs.at('git');
+    const means = { ...options, attempt, git, run, place, snapshot, mark: join(place.own, `taken-${step}.json`) };
+    await openShadow(place);
+    const stored = await readOrigin(means, { session: attempt.session, head });
+    await requireSnapshot(means, [...stored, ...known]);
+    if (isFilled(root) && !isMade(means)) {
+      const request = {
+        attempt,
+        step,
+        from: head,
+        roots: [{ root, known: snapshot, to: snapshot }],
+        force: true,
+      } as const;
+      const end = await rewindRoots(options, request);
+      return end.kind === 'done' ? { kind: 'done' } : end;
+    }
+    await mkdir(dirname(root), { recursive: true }).catch((error: unknown) => {
+      throw new CheckOutProblem(`${dirname(root)} cannot be made: ${reasonOf(error)}`);
+    });
+    await makeFolder(means);
+    return { kind: 'done' };
+  } catch (error) {
+    attempt.signal.throwIfAborted();
+    if (isRefusal(error)) return { kind: 'refused', problem: nameFullDisk(error.message, root) };
+    throw error;
+  }
+}
+
+function isFilled(folder: string): boolean {
+  return lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(folder).length > 0;
+}
+
 async function findFolder({ dataDir }: CheckOutOptions, from: string, to: string): Promise<string> {
   const above = await realpath(dirname(to)).catch((error: unknown) => {
     throw new CheckOutProblem(`${dirname(to)} cannot be used: ${reasonOf(error)}`);
@@ -77,14 +126,22 @@ async function findFolder({ dataDir }: CheckOutOptions, from: string, to: string
   return folder;
 }
 
-/** Brings what another host has captured, where it is not here. */
-async function requireSnapshot(means: CheckOutMeans, origin: CheckOutFiles['origin']): Promise<void> {
-  const { git, run, place, snapshot, store } = means;
+/** Reads the entries that may name the packs of a snapshot that is not here. */
+async function readOrigin(
+  { store, git, run, place: { gitDir }, snapshot }: CheckOutMeans,
+  origin: CheckOutFiles['origin'],
+): Promise<readonly Entry[]> {
   if (!existsSync(git)) throw new CheckOutProblem('git is not installed on this worker');
+  if (!store || !origin || (await hasSnapshot({ gitDir, git, run }, snapshot))) return [];
+  const chain = await readChain(store, origin.session, origin.head);
+  return chain.flatMap(({ segment }) => segment.entries);
+}
+
+/** Brings what another host has captured, where it is not here. */
+async function requireSnapshot(means: CheckOutMeans, entries: readonly Entry[]): Promise<void> {
+  const { git, run, place, snapshot, store } = means;
   const reading = { gitDir: place.gitDir, git, run };
   if (await hasSnapshot(reading, snapshot)) return;
-  const chain = store && origin ? await readChain(store, origin.session, origin.head) : [];
-  const entries = chain.flatMap(({ segment }) => segment.entries);
   if (store) await fetchPacks(reading, store, entries);
   if (await hasSnapshot(reading, snapshot)) return;
   const captured = entries.find((entry) => entry.kind === 'files' && entry.roots.some(({ id }) => id === snapshot));
@@ -98,7 +155,7 @@ async function makeFolder(means: CheckOutMeans): Promise<void> {
   const { snapshot } = means;
   const { root } = means.place;
   const filled = join(dirname(root), `.perdure-${keySegment(means.attempt.session)}`);
-  if (isMade(means.place)) return;
+  if (isMade(means)) return;
   await requireFree(root);
   await rm(filled, { recursive: true, force: true });
   await makePrivate(filled, root);
@@ -110,7 +167,7 @@ async function makeFolder(means: CheckOutMeans): Promise<void> {
     throw error;
   }
   await requireCurrent(means);
-  noteMade(means.place, filled);
+  noteMade(means, filled);
   await rename(filled, root);
 }
 
@@ -157,17 +214,17 @@ async function makeWorktree(means: CheckOutMeans, from: string): Promise<string>
     throw new CheckOutProblem(`${from} is a part of its repository, and a work tree holds all: give a folder instead`);
   const ready = join(place.own, 'fork-ready');
   if (existsSync(ready)) return branch;
-  const wasMade = isMade(place);
+  const wasMade = isMade(means);
   if (!wasMade) await requireFree(root);
-  if (!existsSync(madeFile(place))) await requireNoBranch(means, repository, branch);
+  if (!existsSync(means.mark)) await requireNoBranch(means, repository, branch);
   await requireCurrent(means);
   const original = wasMade ? undefined : lstatSync(root, { throwIfNoEntry: false });
   // Someone may have put files there since, unless it is our own.
   if (wasMade) await rm(root, { recursive: true });
   else if (existsSync(root)) await rmdir(root);
-  if (existsSync(madeFile(place))) await clearLeft(means, repository, branch);
+  if (existsSync(means.mark)) await clearLeft(means, repository, branch);
   await makePrivate(root, root);
-  noteMade(place, root);
+  noteMade(means, root);
   try {
     await fillWorktree(means, repository, { branch, from });
     closeAs(original, root);
@@ -300,18 +357,16 @@ async function dropWorktree(
 
 const identity = z.tuple([z.number(), z.number()]);
 
-const madeFile = ({ own }: ShadowPlace): string => join(own, 'fork.json');
-
-/** Notes which folder this fork has made, before it gets its name. */
-function noteMade(place: ShadowPlace, folder: string): void {
+/** Notes which folder this attempt has made, before it gets its name. */
+function noteMade({ mark }: CheckOutMeans, folder: string): void {
   const { ino, dev } = lstatSync(folder);
-  writeJsonFile(madeFile(place), [dev, ino], 'not durable');
+  writeJsonFile(mark, [dev, ino], 'not durable');
 }
 
 /** Tells whether the folder is the one that an earlier attempt has made. */
-function isMade(place: ShadowPlace): boolean {
+function isMade({ mark, place }: CheckOutMeans): boolean {
   const stats = lstatSync(place.root, { throwIfNoEntry: false });
-  const record = readJsonFile(madeFile(place), identity);
+  const record = readJsonFile(mark, identity);
   return (
     stats !== undefined && record.kind === 'read' && record.value[0] === stats.dev && record.value[1] === stats.ino
   );

@@ -33,6 +33,17 @@ export type Snapshots = {
   rewind(about: RewindAbout): Promise<FilesRewound>;
   /** Says what that would do. Throws what git said. */
   preview(about: RewindAbout): Promise<FilesPreview>;
+  /** Captures all folders of a run as they are, whatever its calls have done. Never rejects. */
+  captureAll(about: CaptureAbout): Promise<FilesEntry | null>;
+  /**
+   * Restores a folder for a session that moves to this host (T18): a new one, or the one that the
+   * session had here before, whose files as they are now are captured first. Throws what git said.
+   */
+  bring(about: BringAbout): Promise<FilesRestored>;
+  /** The folders of a run that are captured: absolute paths of which none lies in another. */
+  rootsOf(config: RunConfig): readonly string[];
+  /** Names the calls that may have changed files since the last capture. */
+  uncapturedCalls(config: RunConfig, view: View): readonly string[];
   /** Checks the files of a fork out into a folder of its own (T10). Throws what git said. */
   checkOut(about: CheckOutAbout): Promise<FilesCheckedOut>;
   close(): Promise<void>;
@@ -56,5 +67,18 @@ export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
 };
 
 export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
+
+/** `known`: captures that no entry tells of yet. */
+export type BringAbout = {
+  readonly attempt: Attempt;
+  readonly root: string;
+  readonly snapshot: string;
+  readonly head: Hash;
+  readonly step: number;
+  readonly known: readonly FilesEntry[];
+};
+
+/** `problem` is a sentence; nothing was changed. */
+export type FilesRestored = { readonly kind: 'done' } | { readonly kind: 'refused'; readonly problem: string };
 
 export type CheckOutAbout = CheckOutFiles & { readonly attempt: Attempt };

@@ -23,14 +23,22 @@ import { placeOfRoot } from '../../store/snapshots/shadow.ts';
 import { describeSnapshot, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
-import { checkOutRoot } from './check-out.ts';
+import { bringRoot, checkOutRoot } from './check-out.ts';
 import { PersonalRules } from './personal-rules.ts';
 import { previewRoots } from './preview-roots.ts';
 import type { RewindMeans } from './rewind-means.ts';
 import { rewindRoots } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 import { sendNewPacks } from './send-new-packs.ts';
-import type { CaptureAbout, CheckOutAbout, EarlyAbout, RewindAbout, Snapshots } from './snapshots-port.ts';
+import type {
+  BringAbout,
+  CaptureAbout,
+  CheckOutAbout,
+  EarlyAbout,
+  FilesRestored,
+  RewindAbout,
+  Snapshots,
+} from './snapshots-port.ts';
 
 type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'store'> & {
   readonly env: NodeJS.ProcessEnv;
@@ -41,6 +49,8 @@ type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'st
   /** The home folder of the person: one with it is captured only where someone said so. */
   readonly home: string;
   readonly host: SessionHost | undefined;
+  /** With `host`: tells whether the folders of a session are on it. */
+  readonly isHosted?: (session: SessionId) => boolean;
   readonly store: Store;
   /** The id of the store, which tells whose sessions are captured. */
   readonly storeId: () => Promise<string>;
@@ -101,7 +111,6 @@ export class WorkerSnapshots implements Snapshots {
 
   async capture({ config, head, base: { view, added }, signal }: CaptureAbout): Promise<FilesEntry | null> {
     if (!this.captures(config)) return null;
-    const { now, host } = this.#options;
     const { session } = config;
     const early = this.#takeEarly(session, head, added);
     const { fresh, isOwed } = this.#findFresh(session, view, added);
@@ -111,16 +120,40 @@ export class WorkerSnapshots implements Snapshots {
     }
     // A run begins with a look at everything: it finds changes that the system did not tell.
     const isWithin = !fresh.some(({ kind }) => kind === 'run_started');
+    const { roots, isMissed } = await this.#takeAll(config, view, { early, isWithin, signal });
+    if (signal.aborted) return null;
+    this.#noteLook(session, view, isMissed || roots.length > 0);
+    return this.#entryOf(roots);
+  }
+
+  async captureAll({ config, base: { view }, signal }: CaptureAbout): Promise<FilesEntry | null> {
+    if (!this.captures(config)) return null;
+    this.#looks.delete(config.session);
+    this.#early.delete(config.session);
+    const { roots } = await this.#takeAll(config, view, { early: null, isWithin: false, signal });
+    return signal.aborted ? null : this.#entryOf(roots);
+  }
+
+  /** Captures the folders of a run; those that are as they were before are left out. */
+  async #takeAll(
+    config: RunConfig,
+    view: View,
+    { early, isWithin, signal }: { early: EarlyCapture['roots'] | null; isWithin: boolean; signal: AbortSignal },
+  ): Promise<{ readonly roots: readonly RootSnapshot[]; readonly isMissed: boolean }> {
     const roots: RootSnapshot[] = [];
     let isMissed = false;
     for (const root of rootsOf(config)) {
       const before = lastSnapshotOf({ view, known: [] }, root);
       const snapshot = await (early?.get(root) ?? this.#take(config, root, { view, known: [] }, isWithin));
-      if (signal.aborted) return null;
+      if (signal.aborted) break;
       isMissed ||= snapshot === null;
       if (snapshot && snapshot.id !== before) roots.push(snapshot.described);
     }
-    this.#noteLook(session, view, isMissed || roots.length > 0);
+    return { roots, isMissed };
+  }
+
+  #entryOf(roots: readonly RootSnapshot[]): FilesEntry | null {
+    const { now, host } = this.#options;
     return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
   }
 
@@ -142,9 +175,11 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   async captureLast(about: CaptureAbout): Promise<FilesEntry | null> {
-    const { host } = this.#options;
+    const { host, isHosted } = this.#options;
     const last = findLastFiles(about.base.view);
-    return host === undefined || last?.host === host.id ? await this.capture(about) : null;
+    // A session that has just moved here was captured elsewhere.
+    const isOurs = host === undefined || last?.host === host.id || isHosted?.(about.config.session) === true;
+    return isOurs ? await this.capture(about) : null;
   }
 
   async rewind(about: RewindAbout): Promise<FilesRewound> {
@@ -156,6 +191,19 @@ export class WorkerSnapshots implements Snapshots {
 
   preview(about: RewindAbout): Promise<FilesPreview> {
     return previewRoots(this.#options, about);
+  }
+
+  bring(about: BringAbout): Promise<FilesRestored> {
+    const { session } = about.attempt;
+    this.#looks.delete(session);
+    this.#early.delete(session);
+    return bringRoot(this.#options, about);
+  }
+
+  readonly rootsOf = rootsOf;
+
+  uncapturedCalls(config: RunConfig, view: View): readonly string[] {
+    return view.from(findUnjudged(view)).flatMap((entry) => effectsIn(this.#options, config, entry));
   }
 
   checkOut(about: CheckOutAbout): Promise<FilesCheckedOut> {
@@ -257,20 +305,18 @@ function findUnjudged(view: View): number {
 }
 
 /** Tells whether a call may have changed files, or a run has begun. */
-function mayHaveChanged(
-  { tools }: Pick<SnapshotsOptions, 'tools'>,
-  config: RunConfig,
-  entries: readonly Entry[],
-): boolean {
-  return entries.some((entry) => {
-    if (entry.kind === 'run_started') return true;
-    if (entry.kind !== 'reply') return false;
-    return entry.message.content.some((block, index) => {
-      if (block.type !== 'tool_use') return false;
-      const { id, name, input } = block;
-      const { safe, plan } = tools.bind(config, { index, id, name, input }).traits();
-      return !safe || plan === 'delegated';
-    });
+function mayHaveChanged(means: Pick<SnapshotsOptions, 'tools'>, config: RunConfig, entries: readonly Entry[]): boolean {
+  return entries.some((entry) => entry.kind === 'run_started' || effectsIn(means, config, entry).length > 0);
+}
+
+/** Names the calls of a reply that may have changed files. */
+function effectsIn({ tools }: Pick<SnapshotsOptions, 'tools'>, config: RunConfig, entry: Entry): readonly string[] {
+  if (entry.kind !== 'reply') return [];
+  return entry.message.content.flatMap((block, index) => {
+    if (block.type !== 'tool_use') return [];
+    const { id, name, input } = block;
+    const { safe, plan } = tools.bind(config, { index, id, name, input }).traits();
+    return !safe || plan === 'delegated' ? [name] : [];
   });
 }
 

@@ -253,7 +253,7 @@ async function sayIfNobodyStays(
 ): Promise<void> {
   const { taskQueue, configuration } = schedule;
   const { workersOf } = await import('../../worker/embedded/members.ts');
-  const { isQueuePolled } = await import('../../client/sessions/worker-polls.ts');
+  const { isQueuePolled } = await import('../../connection/worker-polls.ts');
   const isThere =
     embedded === null
       ? await isQueuePolled({ temporal: temporal.client, taskQueue })

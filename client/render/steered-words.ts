@@ -20,6 +20,7 @@ export const PLAIN_ACTIONS = {
   cancel: 'cancelled',
   repair: 'repaired',
   snip: 'entries taken out of the model’s view',
+  move: 'moved to another host',
 } as const;
 
 function actionText({ action, limits = {}, rules = {}, changes = {}, untold = [], rewound }: SteeringRecord): string {

@@ -1,9 +1,10 @@
 // Words the loop for people: transitions, reasons, notices.
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
+import type { HostChanged } from '../../workflows/contract/hosts.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 
 import { oneLine } from '../paint.ts';
-import { formatCount, formatTokens } from '../units.ts';
+import { formatCount, formatMoment, formatTokens } from '../units.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'next turn',
@@ -115,7 +116,18 @@ export function noticeText(notice: Notice): string {
       return preambleChanged(notice);
     case 'forked':
       return forkedText(notice);
+    case 'host_changed':
+      return hostChangedText(notice);
   }
+}
+
+const left = { away: 'is away', emptied: 'has lost its files', moved: 'was left' };
+
+/** Formats: continues on host b with its files as of 2026-11-30 10:02:11 UTC, since a is away */
+function hostChangedText({ from, to, because, at, calls }: HostChanged): string {
+  const files = `with its files as of ${formatMoment(at)}`;
+  const loss = calls.length === 0 ? '' : `; lost: what these calls changed since: ${listNames(calls, 5)}`;
+  return `continues on host ${oneLine(to, 60)} ${files}, since ${oneLine(from, 60)} ${left[because]}${loss}`;
 }
 
 /** Formats: forked from s-4k2 at entry 12, files in /work/fork, by ana */

@@ -30,7 +30,7 @@ import { livingMembers } from '../../worker/embedded/members.ts';
 import { NAMESPACE } from '../../worker/embedded/server-args.ts';
 import { findRunningServer, type ServerRecord, versionToMatch } from '../../worker/embedded/server-record.ts';
 import { describeNewer, newerSessions } from './newer.ts';
-import { isQueuePolled } from '../sessions/worker-polls.ts';
+import { isQueuePolled } from '../../connection/worker-polls.ts';
 import { describeNoWorker } from '../sessions/no-worker.ts';
 import { forAnyWorker } from '../../workflows/contract/task-queue.ts';
 

@@ -10,7 +10,7 @@ import { type DataFolder, type Env, openDataFolder } from '../../connection/data
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { OpenedServer } from './open-server.ts';
-import { livePollers } from '../sessions/worker-polls.ts';
+import { livePollers } from '../../connection/worker-polls.ts';
 import { configurationName } from '../sessions/no-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { workersOf } from '../../worker/embedded/members.ts';

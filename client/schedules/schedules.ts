@@ -32,7 +32,7 @@ import type { ClientOptions } from '../sessions/start.ts';
 import { type ClockChange, clockChanges, YEAR } from './clock-changes.ts';
 import { cronProblem, timeZoneProblem } from './cron.ts';
 import { fireNow, type Firing, firingsOf, type Triggered } from './firings.ts';
-import { isQueuePolled } from '../sessions/worker-polls.ts';
+import { isQueuePolled } from '../../connection/worker-polls.ts';
 import {
   overlapPolicies,
   type OverlapPolicy,

@@ -1,10 +1,10 @@
 // Adds to a session what it cannot say itself: that it waits because no worker polls its queue or,
-// where hosts share a store, because none polls on its host.
+// where hosts share a store, because no worker polls on its host.
 import type { Client } from '@temporalio/client';
 import { hostQueue, TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { oneLine } from '../paint.ts';
 import type { SessionInfo } from './info.ts';
-import { type PollQuery, isQueuePolled } from './worker-polls.ts';
+import { type PollQuery, isQueuePolled } from '../../connection/worker-polls.ts';
 
 /** Milliseconds for which a list reuses an answer about a queue. */
 const ANSWER_MS = 1_000;

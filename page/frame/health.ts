@@ -7,7 +7,7 @@ import { measureShadow, readRoom } from '../../store/snapshots/shadow-size.ts';
 import { reasonOf } from '../../system/text.ts';
 import { impatient } from '../../client/sessions/persist.ts';
 import { readBeats } from '../../connection/worker-beats.ts';
-import { livePollers } from '../../client/sessions/worker-polls.ts';
+import { livePollers } from '../../connection/worker-polls.ts';
 
 /** Milliseconds that a part took to answer, or why it did not. */
 export type HealthAnswer = { readonly ms: number } | { readonly problem: string };

@@ -1,6 +1,6 @@
 // Asks the server who polls a queue.
 import type { Client } from '@temporalio/client';
-import { livePollers } from '../../client/sessions/worker-polls.ts';
+import { livePollers } from '../../connection/worker-polls.ts';
 
 /** `seen`: when its last poll began, in milliseconds since the epoch. */
 export type Poller = { readonly identity: string; readonly seen: number };

@@ -156,6 +156,14 @@ export const notice = standFor<Notice>()(
       moved: z.strictObject({ from: z.string(), to: z.string() }).optional().describe('its folder, and the one before'),
       background: z.literal(true).optional().describe('commands or agents in the background stay with that session'),
     }),
+    z.strictObject({
+      kind: z.literal('host_changed'),
+      from: z.string().describe('the name of the host that the session has left'),
+      to: z.string(),
+      because: z.enum(['away', 'emptied', 'moved']),
+      at: z.number().describe('when the restored files were captured, in milliseconds since the epoch'),
+      calls: z.array(z.string()).readonly().describe('names of later calls, whose changes to files are lost'),
+    }),
   ]),
 );
 
@@ -188,6 +196,7 @@ export const steered = standFor<SteeringRecord>()(
       'snip',
       'repair',
       'rewind',
+      'move',
     ]),
     at: z.number().describe('milliseconds since the epoch'),
     by: z.string().optional().describe('whoever did it; absent where nobody said it'),

@@ -148,6 +148,7 @@ const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
   hook_failed: true,
   preamble_changed: true,
   forked: true,
+  host_changed: true,
 };
 
 /** Returns the first unknown kind in words, for a sentence; undefined when all are known. */

@@ -1,6 +1,7 @@
 // The loop's own sentences to the model. They are fixed: the prompt cache depends on them.
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { ForkNotice } from '../../workflows/contract/fork.ts';
+import type { HostChanged } from '../../workflows/contract/hosts.ts';
 import type { RunLimit } from '../../workflows/contract/loop.ts';
 import { entryName, type EntryRange } from '../log/entry-names.ts';
 
@@ -104,6 +105,8 @@ export function noticeForModel(notice: Notice): string | null {
       return BUDGET_SPENT[notice.limit];
     case 'forked':
       return describeFork(notice);
+    case 'host_changed':
+      return describeHostChange(notice);
     case 'max_turns_reached':
     case 'error':
     case 'batch_summary':
@@ -153,6 +156,24 @@ function describeFork({ moved, background }: ForkNotice): string | null {
       : []),
   ];
   return parts.length === 0 ? null : `This conversation was copied here into a session of its own. ${parts.join(' ')}`;
+}
+
+const LEFT_BECAUSE: Readonly<Record<HostChanged['because'], string>> = {
+  away: 'could not be reached any more',
+  emptied: 'has lost your files',
+  moved: 'was left on purpose',
+};
+
+function describeHostChange({ because, at, calls }: HostChanged): string {
+  const lost =
+    calls.length === 0
+      ? ''
+      : ` What these calls have changed in files since then is lost, although you have read their results: ${calls.join(', ')}.`;
+  return (
+    `You continue on another machine, because the one before ${LEFT_BECAUSE[because]}. The files of your working ` +
+    `directory were restored as of ${new Date(at).toISOString()}.${lost} What git ignores, and its own folder .git, ` +
+    'may be missing; what you had started in the background has ended. Read files again before you rely on them.'
+  );
 }
 
 function describeModelSwitch(calls: readonly string[]): string {

@@ -23,6 +23,7 @@ import { toolsSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
 import type { ToolNames, WebSearchSettings } from '../../store/configuration.ts';
+import type { HostSettings } from './session-host.ts';
 import type { SnapshotSettings } from '../../store/snapshots/take-snapshot.ts';
 import type { ModelTable } from '../../store/model-facts.ts';
 import type { Tool } from '../../tools/tool.ts';
@@ -292,6 +293,11 @@ export const CONFIG_KEYS = {
    * ignored ones all the same.
    */
   snapshots: forWorker<SnapshotSettings>(snapshotsSchema),
+  /**
+   * Where hosts share a store, `graceMs`: milliseconds without a worker on its host after which a
+   * session moves to another one, 120,000 when absent (T18).
+   */
+  hosts: forWorker<HostSettings>(z.strictObject({ graceMs: millisecondsSchema(DAY).optional() })),
   hooks: forWorker<HookConfig>(hooksSchema),
   /** A session closes only when these handlers are over. */
   afterStop: forWorker<readonly AfterStopHandler[]>(

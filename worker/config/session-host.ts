@@ -10,6 +10,12 @@ import type { Env } from '../../connection/data-folder.ts';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
+/** How sessions come and go between hosts (T18). */
+export type HostSettings = { readonly graceMs?: number | undefined };
+
+/** Milliseconds. A deploy, or the restart of a machine, takes less. */
+export const HOST_GRACE_MS = 120_000;
+
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/;
 const schema = z.object({ id: z.string().regex(NAME) });
 

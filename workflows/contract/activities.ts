@@ -1,5 +1,5 @@
-// The activity port: everything the workflow asks of the world. activities/ implements it. Content
-// never crosses it, only hashes and facts.
+// The activity port: everything that the workflow requests from the outside world, implemented by
+// activities/. Content never crosses it, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, RunToolResult } from './calls.ts';
 import type { Append, AppendedFacts, AppendingStep } from './append.ts';
@@ -7,6 +7,7 @@ import type { CheckOutFiles, FilesCheckedOut } from './fork.ts';
 import type { FilesPreview, FilesRewound, RewindFiles } from './rewind.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
+import type { HostLeft, LeaveHost, TakenOver, TakeOver } from './hosts.ts';
 import type { Hash } from './ids.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { RemainingBudget, RunSnapshot, Spend } from './loop.ts';
@@ -40,6 +41,8 @@ export type Activities = {
   rewindFiles(input: RewindFiles): Promise<FilesRewound>;
   previewRewind(input: RewindFiles): Promise<FilesPreview>;
   checkOutFiles(input: CheckOutFiles): Promise<FilesCheckedOut>;
+  leaveHost(input: LeaveHost): Promise<HostLeft>;
+  takeOver(input: TakeOver): Promise<TakenOver>;
 };
 
 /** The activities that a session schedules. The others serve callers that start sessions. */

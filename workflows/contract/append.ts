@@ -1,9 +1,11 @@
 // The entries that a step appends to the transcript, as the workflow names them: hashes, ids and
 // the loop's own words.
 import type { OutcomeItem } from './calls.ts';
+import type { FilesEntry } from './captured-files.ts';
 import type { AgentNews, AgentSpending } from './delegation.ts';
 import type { QuerySource } from './facts.ts';
 import type { ForkNotice } from './fork.ts';
+import type { HostChanged } from './hosts.ts';
 import type { Hash, MessageId } from './ids.ts';
 import type { RunLimit, Spend, TransitionReason } from './loop.ts';
 import type { MessageBody } from './people.ts';
@@ -34,6 +36,8 @@ export type Append =
   /** Stored as a notice, with the agent's last words (L71). */
   | { readonly kind: 'agent_ended'; readonly ended: AgentNews }
   | { readonly kind: 'notice'; readonly notice: Notice }
+  /** What was captured when the session left its host. Only people are told. */
+  | FilesEntry
   /**
    * The oldest `count` staged collapses that are not committed yet are shown short from here on
    * (L9).
@@ -139,7 +143,8 @@ export type Notice =
    */
   | PreambleChanged
   /** The session goes on from a point of another one (T10). */
-  | ForkNotice;
+  | ForkNotice
+  | HostChanged;
 
 /**
  * `ended`: names of parts that no longer hold. `toolsGone`: tools that were removed; `toolsBack`:

@@ -10,6 +10,9 @@ export const MODEL_ATTEMPT_DIED = 'ModelAttemptDied';
  */
 export const STORE_CORRUPT = 'StoreCorrupt';
 
+/** The host of the session has lost its folder: the step is made where that can be restored (T18). */
+export const HOST_EMPTIED = 'HostEmptied';
+
 /**
  * The type of a failure that was not written by a worker with our converter, and the words before
  * its message.

@@ -1,6 +1,6 @@
 // The options of a run. Each is declared once, here: its type and docstring, its check, its flag,
 // and what people are told of it. RunOptions, the flags of the command line, the schemas of the
-// HTTP API and the table in docs/client.md follow from this one.
+// HTTP API and the page docs/api/run-options.md follow from this one.
 import { type ExtraFolders, extraFoldersProblem } from './extra-folders.ts';
 import { type Tags, tagsProblem } from './facts.ts';
 import { type Effort, efforts } from './loop.ts';
@@ -244,6 +244,12 @@ export const RUN_OPTIONS = {
     says: 'capture the files of the workspace after each step that may change them',
     hint: ' (the default)',
     off: 'capture no files: the session can be neither compared nor taken back with them',
+  }),
+  /** The session never moves to another host, where hosts share a store (T18). */
+  stay: switchOption('stay', {
+    flag: '--stay',
+    says: 'wait for the host that has the files, however long it is away',
+    off: 'go on with the last snapshot of the files on another host when this one is away (the default)',
   }),
   /**
    * After a natural end, the small model suggests what the person may write next, and the memo

@@ -24,8 +24,11 @@ export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records
  * hosts share a store.
  */
 export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${taskQueue}.${id}.host`;
-/** A machine, or a group of workers that share a disk. `name` is for people. */
-export type SessionHost = { readonly id: string; readonly name: string };
+/**
+ * A machine, or a group of workers that share a disk. `name` is for people. `graceMs`: a session
+ * moves to another host when no worker has polled here for so long; absent: it waits (T18).
+ */
+export type SessionHost = { readonly id: string; readonly name: string; readonly graceMs?: number };
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and
  * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel. A
@@ -43,7 +46,7 @@ export const SIGNALS = {
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a
  * Repair, `rewind` a RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions`
  * OptionChanges for the next run, `topUp` a TopUp for the one under way, `changeRules` RuleChanges
- * for it; each is refused with a sentence. Those that change something, from `rewind` on, take a
+ * for it, `move` a MoveRequest (T20); each is refused with a sentence. Those that change something, from `rewind` on, take a
  * Signed besides. At most a few in flight.
  */
 export const UPDATES = {
@@ -57,6 +60,7 @@ export const UPDATES = {
   topUp: 'topUp',
   changeRules: 'changeRules',
   aside: 'aside',
+  move: 'move',
 } as const;
 /** Queries: `view` returns a SessionView, `elicited` an ElicitationEnd. */
 export const QUERIES = { view: 'view', elicited: 'elicited' } as const;

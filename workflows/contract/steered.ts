@@ -1,4 +1,4 @@
-// The things that people do to a session, apart from messages and decisions, for the transcript
+// What people do to a session apart from messages and decisions, as the transcript records it
 // (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './run-options.ts';
@@ -16,7 +16,8 @@ export type SteeringRecord = {
     | 'setOptions'
     | 'snip'
     | 'repair'
-    | 'rewind';
+    | 'rewind'
+    | 'move';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The name of the person who did it; absent where it was not given. */

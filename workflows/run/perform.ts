@@ -4,6 +4,7 @@
 import { ActivityFailure, CancellationScope, isCancellation, condition, patched } from '@temporalio/workflow';
 import { activityProblem, type ActivityProblem } from '../activity-problem.ts';
 import type {
+  Append,
   AppendingStep,
   CallModel,
   ModelCallAnswer,
@@ -70,21 +71,61 @@ function callModel(context: RunContext, state: RunState): Promise<Event> {
     const terms = { config: snapshot.config, left: budgetInput(state, snapshot.rules) };
     session.sideWork.summarize(pendingSummary, terms, () => session.facts.nextStep());
   }
+  let request: CallModel = input;
   const toEvent = (answer: ModelCallAnswer): Event => {
     const { sideWork, delegations } = session;
     session.openModelCall = null;
     const sideResults = { ...sideWork.takeSummary(), ...sideWork.takePreparation(), ...delegations.agents.takeSpent() };
-    return { kind: 'model', result: modelResultOf(answer), step: input.step, stop: session.stopCause, ...sideResults };
+    return {
+      kind: 'model',
+      result: modelResultOf(answer),
+      step: request.step,
+      stop: session.stopCause,
+      ...sideResults,
+    };
   };
   const substitutes: Substitutes<ModelCallAnswer> = {
-    stopped: () => findStoredReply(session, input),
+    stopped: () => findStoredReply(session, request),
     failed: async (problem) => {
-      const result = problem.damaged ? missingResult.stopped() : await findStoredReply(session, input);
+      const result = problem.damaged ? missingResult.stopped() : await findStoredReply(session, request);
       return result.kind === 'nothing' ? missingResult.failed(problem) : result;
     },
   };
-  session.openModelCall = input;
-  return runActivity(session, () => session.ports.callModel(input), substitutes, toEvent);
+  const call = (next: CallModel): Promise<ModelCallAnswer> => {
+    request = next;
+    session.openModelCall = next;
+    return session.ports.callModel(next);
+  };
+  const isHosted = session.hosting.current !== null;
+  const schedule = isHosted ? () => callOnHost(session, input, call) : () => call(input);
+  return runActivity(session, schedule, substitutes, toEvent);
+}
+
+/**
+ * Follows the session to another host (T18). A reply that the old one has stored counts: what it
+ * began is known. Otherwise the model is told of the new host before it answers.
+ */
+async function callOnHost(
+  session: Session,
+  input: CallModel,
+  call: (next: CallModel) => Promise<ModelCallAnswer>,
+): Promise<ModelCallAnswer> {
+  const { hosting, facts } = session;
+  await hosting.moveIfRequested();
+  let last = input;
+  let news: readonly Append[] = [];
+  const schedule = ({ step }: { readonly step?: number }): Promise<ModelCallAnswer> => {
+    news = facts.now.news ?? [];
+    const again = step === undefined ? {} : { step, supersedes: last.step };
+    last = { ...input, ...again, append: [...input.append, ...news] };
+    return call(last);
+  };
+  const answer = await hosting.onHost(schedule, async () => {
+    const found = await findStoredReply(session, last);
+    return found.kind === 'nothing' ? null : found;
+  });
+  if ('head' in answer) facts.dropNews(news);
+  return answer;
 }
 
 /**

@@ -177,6 +177,7 @@ export async function finishRun(
   const end: RunEnded = { ...summary, spend, ...(agents && { agents }), durationMs: at - startedAt, at };
   const all: readonly Append[] = [
     ...state.pending,
+    ...session.facts.takeNews(),
     ...session.steered.take(),
     ...append,
     { kind: 'run_ended', ended: end },

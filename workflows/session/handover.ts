@@ -63,7 +63,7 @@ function memoAsItIs(): Record<string, unknown> | undefined {
 
 /** A handover is due, and loses nothing. */
 export function canHandOver(session: Session): boolean {
-  if (isStopping(session) || !isHandoverDue(session)) return false;
+  if (isStopping(session) || session.hosting.isMoving || !isHandoverDue(session)) return false;
   const isAllTold = session.asks.isSettled && session.pauses.isSettled;
   return session.isCarriable && session.sideWork.isSettled && isAllTold && allHandlersFinished();
 }

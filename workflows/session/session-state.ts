@@ -17,6 +17,7 @@ import type { OpenAction, SteeringRecord } from '../contract/steered.ts';
 import type { AskedOnceSnapshot } from '../updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from '../contract/delegation.ts';
 import type { CheckOut } from '../contract/fork.ts';
+import type { MoveRequest } from '../contract/hosts.ts';
 import type { AgentsCarry } from '../delegated/agents.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import { billLate, type LateBill, type RunTaken } from '../delegated/spent.ts';
@@ -51,6 +52,10 @@ export type Carry = {
   readonly place?: WorkspacePlace | null;
   /** The host whose disk the workspace is on; null or absent where any worker has it. */
   readonly host?: SessionHost | null;
+  /** Somebody wants the session to leave its host before its next step (T20). */
+  readonly leaving?: MoveRequest | null;
+  /** What the next model call appends besides: that the host is another now (T18). */
+  readonly news?: readonly Append[];
   /** Runs opened so far, refused ones included. */
   readonly runs: number;
   /** The hooks of the session's start have been asked. */
@@ -214,6 +219,28 @@ export class Facts {
   /** The run has opened: its options are good, and it found the workspace in this place. */
   openRun(place: WorkspacePlace | null, host: SessionHost | null): void {
     this.set({ accepted: null, place, ...((host !== null || this.carried.host) && { host }) });
+  }
+
+  requestMove(leaving: MoveRequest | null): void {
+    this.set({ leaving });
+  }
+
+  /** The session's folders are on another host now, and `news` says so. */
+  changeHost(host: SessionHost, place: WorkspacePlace, news: readonly Append[]): void {
+    this.set({ host, place, leaving: null, news: [...(this.carried.news ?? []), ...news] });
+  }
+
+  /** Drops news that are stored. */
+  dropNews(stored: readonly Append[]): void {
+    const { news = [] } = this.carried;
+    if (stored.length > 0) this.set({ news: news.filter((one) => !stored.includes(one)) });
+  }
+
+  /** Returns the news for an entry that is stored whatever happens, once. */
+  takeNews(): readonly Append[] {
+    const { news = [] } = this.carried;
+    this.dropNews(news);
+    return news;
   }
 
   knowAlerts(alertKinds: readonly AlertKind[] | undefined): void {

@@ -19,6 +19,7 @@ import type { LateBill } from '../delegated/spent.ts';
 import { Pauses } from '../delegated/pauses.ts';
 import { newsMessage } from '../delegated/background.ts';
 import { createPorts } from '../ports.ts';
+import { Hosting } from './hosting.ts';
 import { Inbox, makeCarriable } from './inbox.ts';
 import type { RunState } from '../machine/state.ts';
 import { Alerts } from '../told/alerts.ts';
@@ -44,6 +45,7 @@ export class Session {
   readonly asks = new AskReporter(this);
   readonly pauses: Pauses;
   readonly elicitations: Elicitations;
+  readonly hosting = new Hosting(this);
   readonly ports: SessionActivities;
   readonly sideWork: SideWork;
   readonly memoWriter: MemoWriter;
@@ -78,7 +80,7 @@ export class Session {
 
   constructor(input: ResumedInput, carry: Carry) {
     this.input = input;
-    this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
+    this.ports = createPorts(input.profile, this.hosting);
     this.sideWork = new SideWork(this.ports, (spend, more) => this.billLate(false, [{ spend, earlier: true }], more));
     this.inbox = new Inbox(carry.inbox);
     const { alerts = [], answered = [], steered, canceller, once, elicited, pauses, facts } = splitCarry(carry);

@@ -15,5 +15,6 @@ export const UPDATE_DESCRIPTIONS: Readonly<Record<keyof typeof UPDATES, string>>
     'Raises limits of the run under way: {"maxTurns": 80, "maxBudgetUsd": 5}. With "exact": true it also sets and lowers them.',
   changeRules:
     'Allows more calls of the run under way: {"allow": ["bash(npm test)"]}; "drop" takes such rules back, and "lasts": "session" keeps them.',
+  move: 'Moves the session with its folders to another host: {} or {"to": {"id": "…", "name": "…"}}.',
   aside: 'Asks the model aside; nothing of it is stored: {"question": "…"}.',
 };

@@ -1,5 +1,6 @@
 // Sets the handlers of a session: for signals, queries and updates.
 import type { Session } from '../session/session.ts';
+import { handleMoves } from './move.ts';
 import { handleRewindPreviews, handleRewinds } from './rewind.ts';
 import { handleSignals } from './signals.ts';
 import { handleSteering } from './steer.ts';
@@ -27,6 +28,7 @@ export function listenToClients(session: Session): void {
   handleSteering(session);
   handleRewinds(session);
   handleRewindPreviews(session);
+  handleMoves(session);
 }
 
 // Answers the queries of people and their programs. The store holds the truth.

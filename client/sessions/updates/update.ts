@@ -16,7 +16,7 @@ import { ClientProblem } from '../../problem.ts';
 import type { SessionDescription } from '../info.ts';
 import { NotYet, patience, type Patience, callUntilAnswered } from '../persist.ts';
 import { sessionClosedProblem, describe } from '../send.ts';
-import { lastPollTime } from '../worker-polls.ts';
+import { lastPollTime } from '../../../connection/worker-polls.ts';
 import { describeNoWorker } from '../no-worker.ts';
 
 /** More than ten in flight wedge a session. */

@@ -1,10 +1,11 @@
 // Tells whether anyone polls for work on a server that is not ours. Without a worker a session
 // waits, and a person has to know.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { isAlive, parseIdentity } from '../../system/process/identity.ts';
-import { TASK_QUEUE } from '../../workflows/contract/session.ts';
-import { readBeats } from '../../connection/worker-beats.ts';
-import { pause } from '../../system/async.ts';
+import { isAlive, parseIdentity } from '../system/process/identity.ts';
+import { TASK_QUEUE } from '../workflows/contract/session.ts';
+import { HEARTBEAT_MS, readBeats } from './worker-beats.ts';
+import { pause } from '../system/async.ts';
 
 /** A poll waits up to a minute for work, and counts from its beginning. */
 const RECENT_MS = 75_000;
@@ -29,6 +30,21 @@ const ACTIVITIES: unknown = 2;
 /** Tells whether a worker polls, or did a moment ago. */
 export async function isQueuePolled(polls: PollQuery): Promise<boolean> {
   return (await lastPollTime(polls)) !== null;
+}
+
+/**
+ * Tells whether a worker for activities is at work, also one that polls for none because all of its
+ * slots are taken. The last heartbeat of a worker that has died since looks like any other, so that
+ * the next one is waited for.
+ */
+export async function isQueueServed(temporal: Client, taskQueue: string): Promise<boolean> {
+  const readOwn = async () => (await readBeats(temporal))?.filter(({ queue }) => queue === taskQueue) ?? [];
+  const own = await readOwn();
+  if (own.length === 0) return isQueuePolled({ temporal, taskQueue, of: 'activities' });
+  const before = new Map(own.flatMap(({ identity, at, isLive }) => (isLive ? [[identity, at] as const] : [])));
+  if (before.size === 0) return false;
+  await sleep(1.5 * HEARTBEAT_MS);
+  return (await readOwn()).some(({ identity, at, isLive }) => isLive && at !== before.get(identity));
 }
 
 /**

@@ -1,0 +1,146 @@
+// Takes a session over from another host (T18): restores its folders from the last snapshots, where
+// nothing else lies in their place, and makes this host the session's.
+import { readdir } from 'node:fs/promises';
+import { codeOf } from '../../system/text.ts';
+import type { TakenOver, TakeOver } from '../../workflows/contract/hosts.ts';
+import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
+import type { View } from '../../store/view/view.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import { type Attempt, createGivenUpError } from '../attempt.ts';
+import { forAnotherWorker } from '../another-worker.ts';
+import type { Deps } from '../deps.ts';
+import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
+import { createHostRecord, type HostRecord, readHostRecords } from './host-record.ts';
+
+/** The attempts that are left to workers of other hosts; the first of them follow soon. */
+const LEFT_TO_OTHERS = 40;
+const LEFT_SOON = 20;
+
+/** What a host needs in order to take sessions over. */
+type Means = Deps & Required<Pick<Deps, 'hosts' | 'snapshots'>> & { readonly host: NonNullable<Deps['host']> };
+
+export function takeOver(deps: Deps): (attempt: Attempt, input: TakeOver) => Promise<TakenOver> {
+  return async (attempt, input) => {
+    const { host, hosts, snapshots } = deps;
+    if (!host || !hosts || !snapshots)
+      return leaveToAnother(attempt, 'this worker shares no store with the host of the session');
+    const means: Means = { ...deps, host, hosts, snapshots };
+    const joined = await findJoined(means, input);
+    if (joined) return describeTaken(means, input, joined, await lostCalls(means, attempt, input));
+    if (input.because === 'moved' && host.id === input.from.id)
+      return leaveToAnother(attempt, `host ${host.name} is the one that the session leaves`);
+    if (input.because === 'away' && (await isAtWork(means, attempt, input))) return { kind: 'there' };
+    return restoreHere(means, attempt, input);
+  };
+}
+
+async function isAtWork({ host, hosts }: Means, { temporal }: Attempt, { from, queue }: TakeOver): Promise<boolean> {
+  return host.id === from.id || (temporal !== undefined && (await hosts.isAtWork(temporal, queue)));
+}
+
+/** Finds the host that an agent of the session, or the session itself, has moved to already. */
+async function findJoined({ store }: Means, { root, from, place }: TakeOver): Promise<HostRecord | null> {
+  const { records } = await readHostRecords(store, root);
+  const last = records.findLast(({ folders }) => folders.includes(place.path));
+  return last?.from === from.id ? last : null;
+}
+
+async function restoreHere(means: Means, attempt: Attempt, input: TakeOver): Promise<TakenOver> {
+  const { host, hosts, store, snapshots } = means;
+  const { view, config } = await readRun(means, attempt, input);
+  const known: StoredFiles = { view, known: input.files ? [input.files] : [] };
+  const folders = snapshots.rootsOf(config);
+  for (const root of folders) {
+    const snapshot = lastSnapshotOf(known, root);
+    if (snapshot === null)
+      return {
+        kind: 'refused',
+        problem: `no snapshot of ${root} is stored: start a worker on host ${input.from.name}`,
+      };
+    const problem = await whyOccupied(means, attempt, root);
+    if (problem !== null) return leaveToAnother(attempt, problem);
+    const end = await snapshots.bring({
+      attempt,
+      root,
+      snapshot,
+      head: input.head,
+      step: input.step,
+      known: known.known,
+    });
+    if (end.kind === 'refused') return leaveToAnother(attempt, end.problem);
+  }
+  const { place, problem } = await findWorkspace(config.cwd, means.dataDir);
+  if (problem !== undefined) return leaveToAnother(attempt, problem);
+  if (!(await attempt.fence())) throw createGivenUpError(attempt);
+  const at = input.files?.at ?? lastCapture(view);
+  const record = { session: attempt.session, from: input.from.id, host, place, folders: [...folders], at };
+  const { next } = await readHostRecords(store, input.root);
+  if (!(await createHostRecord(store, next, record)))
+    throw forAnotherWorker('FolderElsewhere', 'another host was faster to take the session over', true);
+  hosts.hosted.note(attempt.session, folders);
+  means.log('warn', `session ${attempt.session} works on this host now: ${input.from.name} was left`, {
+    session: attempt.session,
+  });
+  return describeTaken(means, input, record, input.files ? [] : await lostCalls(means, attempt, input));
+}
+
+function describeTaken(
+  { host, hosts }: Means,
+  { from }: TakeOver,
+  { host: { id, name }, place, at }: Pick<HostRecord, 'host' | 'place' | 'at'>,
+  calls: readonly string[],
+): TakenOver {
+  // A session that stays with its host does so with the next one as well.
+  const grace = from.graceMs === undefined ? {} : { graceMs: id === host.id ? hosts.graceMs : from.graceMs };
+  return { kind: 'taken', host: { id, name, ...grace }, place, at, calls };
+}
+
+/** Returns what the transcript has up to the last stored step, and how its last run was opened. */
+async function readRun(
+  { transcripts, config }: Pick<Deps, 'transcripts' | 'config'>,
+  { session }: Attempt,
+  { head }: TakeOver,
+): Promise<{ readonly view: View; readonly config: RunConfig }> {
+  const view = await transcripts.view(session, head);
+  const started = view.entries.findLast((entry) => entry.kind === 'run_started');
+  if (!started) throw new Error('a stored step without the start of its run');
+  return { view, config: await config(started.config) };
+}
+
+function lastCapture(view: View): number {
+  return view.entries.findLast((entry) => entry.kind === 'files')?.at ?? 0;
+}
+
+const MOST_CALLS = 20;
+
+/** Names the calls whose changes to files no snapshot has. */
+async function lostCalls(means: Means, attempt: Attempt, input: TakeOver): Promise<readonly string[]> {
+  const { view, config } = await readRun(means, attempt, input);
+  return means.snapshots.uncapturedCalls(config, view).slice(0, MOST_CALLS);
+}
+
+/** Returns why a folder cannot be restored here, or null: what lies in its place may be another's. */
+async function whyOccupied(
+  { hosts, host, dataDir }: Means,
+  { session }: Attempt,
+  root: string,
+): Promise<string | null> {
+  const overlap = await describeDataOverlap(`on host ${host.name} ${root}`, root, dataDir);
+  if (overlap !== undefined) return overlap;
+  if (hosts.hosted.read(session)?.folders.includes(root)) {
+    const other = hosts.hosted.list().find((one) => one.session !== session && !one.lost && one.folders.includes(root));
+    return other ? `session ${other.session} works in ${root} on host ${host.name}` : null;
+  }
+  const names = await readdir(root).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    if (codeOf(error) === 'ENOTDIR') return ['.'];
+    throw error;
+  });
+  return names.length === 0 ? null : `${root} is another folder on host ${host.name}, and not empty`;
+}
+
+/** Leaves the session to another host; where none is left to ask, it waits for its own. */
+function leaveToAnother({ number }: Attempt, problem: string): TakenOver {
+  if (number > LEFT_TO_OTHERS) return { kind: 'refused', problem };
+  throw forAnotherWorker('FolderElsewhere', `${problem}: another host may take the session over`, number <= LEFT_SOON);
+}
