@@ -37,6 +37,7 @@ export type { PersonRequest, RecentRequests } from '../sessions/history/recent.t
 export type { SessionSpend } from '../sessions/history/spend.ts';
 export type { Step, StepReader } from '../sessions/history/steps.ts';
 export type { LastWords } from '../sessions/last-words.ts';
+export type { NewestStep } from '../sessions/newest-head.ts';
 export type { SessionReading } from '../sessions/read.ts';
 export type { ReadRunning } from '../sessions/running/read-running.ts';
 export type { EntryMark, TranscriptReader } from '../sessions/transcript-reader.ts';
