@@ -2,6 +2,7 @@
 // finds out by these notes which of them live elsewhere now; their folders stay as they are (T19).
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
@@ -14,10 +15,14 @@ const lostSchema = z.object({
   to: z.string(),
   /** The snapshot of each folder as this host was left with it; null where it could not be taken. */
   snapshots: z.array(z.object({ root: z.string(), id: z.string().nullable() })),
+  /** The session has come back since: its folders have its files, and the snapshots what lay there. */
+  isBack: z.literal(true).optional(),
 });
 
 const schema = z.object({
   session: z.string(),
+  /** The server's name for the namespace of the session. */
+  namespace: z.string().optional(),
   /** Absolute real paths of its folders. */
   folders: z.array(z.string()),
   lost: lostSchema.optional(),
@@ -26,6 +31,9 @@ const schema = z.object({
 export type HostedSession = Omit<z.infer<typeof schema>, 'session'> & { readonly session: SessionId };
 export type LostFolders = z.infer<typeof lostSchema>;
 
+/** Tells whether another host has the session now. */
+export const isLost = ({ lost }: Pick<HostedSession, 'lost'>): boolean => lost !== undefined && !lost.isBack;
+
 export class HostedSessions {
   readonly #folder: string;
 
@@ -33,11 +41,15 @@ export class HostedSessions {
     this.#folder = join(dataDir, 'hosted');
   }
 
-  /** Notes that a session works here. It costs a look where that is known. */
-  note(session: SessionId, folders: readonly string[]): void {
-    const known = this.read(session);
-    if (known && !known.lost && known.folders.join('\0') === folders.join('\0')) return;
-    this.#write({ session, folders: [...folders] });
+  /**
+   * Notes that a session works here. It costs a look where that is known. What this host was once
+   * left with stays listed until a person has seen it.
+   */
+  note(session: SessionId, folders: readonly string[], namespace?: string): void {
+    const { lost, ...known } = this.read(session) ?? {};
+    const current = { session, ...(namespace !== undefined && { namespace }), folders: [...folders] };
+    if (isDeepStrictEqual(known, current) && !(lost && !lost.isBack)) return;
+    this.#write({ ...current, ...(lost && { lost: { ...lost, isBack: true } }) });
   }
 
   /** Notes that another host has the session now. */
@@ -54,7 +66,7 @@ export class HostedSessions {
     return readHosted(this.#path(session));
   }
 
-  /** A session that is over needs no note. */
+  /** A session that is over needs no note, and neither do folders that a person has seen to. */
   forget(session: SessionId): void {
     rmSync(this.#path(session), { force: true });
   }

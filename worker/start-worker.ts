@@ -20,6 +20,7 @@ import { openModelAccess } from './model-access.ts';
 import { openNetwork } from '../connection/network/network.ts';
 import { noteNamespace } from '../connection/store-namespaces.ts';
 import { recordCommandPolicy } from './monitor/metrics.ts';
+import { hostPartsOf, watchHosted } from './hosts/watch-hosted.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import { createSilenceTeller, type SilenceTeller } from './silence-teller.ts';
@@ -121,7 +122,13 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
   const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
-  const done = closeAfter(finished, [...opened, reaper.stop, deps.live.close, () => deps.hooks.close()]);
+  const parts = settings.stops ? null : hostPartsOf(deps, client);
+  const hostWatch = parts && watchHosted(parts);
+  const closeLast = [...opened, reaper.stop, deps.live.close, () => deps.hooks.close()];
+  const done = closeAfter(
+    finished.finally(() => hostWatch?.stop()),
+    closeLast,
+  );
   // The caller awaits `done` or `stop`; until then the worker's end must not count as unhandled.
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions, WorkerPlugin } from '@temporalio/worker';
+import type { Deps } from '../../activities/deps.ts';
 import { createActivities } from '../../activities/index.ts';
 import type { Log } from '../../system/log.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
@@ -14,7 +15,6 @@ import type { Profile } from '../../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
 import { defaultsOfConfig } from '../config/config-defaults.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from '../config/config.ts';
-import type { Store } from '../../store/values/store.ts';
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registerActivities, timesOfProfile } from '../create-worker.ts';
 import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
@@ -23,6 +23,7 @@ import { isKeyless, openModelAccess } from '../model-access.ts';
 import { noteNamespace } from '../../connection/store-namespaces.ts';
 import { commandNotice, commandPolicy } from '../../tools/sandbox.ts';
 import { recordCommandPolicy } from '../monitor/metrics.ts';
+import { hostPartsOf, watchHosted } from '../hosts/watch-hosted.ts';
 import { openWatchers, createSeenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
@@ -54,7 +55,7 @@ type OpenedParts = {
   readonly taskQueue: string;
   readonly activities: RegisteredActivities;
   readonly folder: DataFolder;
-  readonly store: Store;
+  readonly deps: Deps;
   readonly host: SessionHost | undefined;
   readonly close: () => Promise<void>;
 };
@@ -110,8 +111,7 @@ export class PerdurePlugin implements WorkerPlugin {
       await deps.background?.close();
       for (const one of [deps.live, access, watchers, network]) await one.close();
     };
-    const { store, host } = deps;
-    this.#opened = { connection, taskQueue, activities, folder, store, host, close };
+    this.#opened = { connection, taskQueue, activities, folder, deps, host: deps.host, close };
     return {
       ...drainTimes(this.#config.drainMs),
       ...throttleOf(profile),
@@ -182,17 +182,20 @@ type OwnWorkers = { readonly workers: readonly Worker[]; readonly end: () => Pro
  * A worker without a connection of the user's closes its own itself.
  */
 async function openOwnWorkers(opened: OpenedParts, options: Final): Promise<OwnWorkers> {
-  const { taskQueue, folder, store } = opened;
+  const { taskQueue, folder, deps } = opened;
   const connection = opened.connection ?? (await NativeConnection.connect());
   const closeOwn = async (): Promise<void> => (opened.connection ? undefined : connection.close());
   try {
     const workers = await createOwnWorkers(opened, connection, options);
     const { namespace, loadedDataConverter: dataConverter } = options;
     const client = new Client({ connection, namespace, dataConverter });
-    noteNamespace(store, client, runtimeLog());
+    noteNamespace(deps.store, client, runtimeLog());
     const dirs = { lockDir: join(folder.root, 'reaper'), workersDir: join(folder.root, 'workers') };
     const reaper = startReaper({ client, taskQueues: [taskQueue], ...dirs, log: runtimeLog() });
+    const parts = hostPartsOf(deps, client);
+    const hostWatch = parts && watchHosted(parts);
     const end = async (): Promise<void> => {
+      hostWatch?.stop();
       await reaper.stop();
       await closeOwn();
     };
