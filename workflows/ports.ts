@@ -119,7 +119,8 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
     checkOutFiles: keep('checkOutFiles', () => onItsHost(others.worktree)),
     rewindFiles: keep('rewindFiles', () => onItsHost(others.worktree)),
     previewRewind: createPort('previewRewind', () => onItsHost(others.answer, {})),
-    openRun: keep('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
+    // Its caller follows the host, too: the folder is another one there.
+    openRun: createPort('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
     runTool: keep('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),
   };
 }

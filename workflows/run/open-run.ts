@@ -100,7 +100,7 @@ async function openWithPlace(session: Session, place: WorkspacePlace | null): Pr
         : await openStoppable(session, { ...input(), ...(!hasBegun && { begins: true as const }) });
     // Waiting for a host that is away would not end.
     if (opened === null && onHost && session.stopCause) return { kind: 'stopped', by: session.stopCause };
-    return opened ?? (await CancellationScope.nonCancellable(() => session.ports.openRun(input())));
+    return opened ?? (await CancellationScope.nonCancellable(() => openFollowed(session, input())));
   } catch (error) {
     const problem = activityProblem(error);
     if (problem === null) throw error;
@@ -117,10 +117,19 @@ async function leaveBefore({ runScope, hosting }: Session): Promise<void> {
   }
 }
 
+/** Opens a run where the session's folder is: after a move that is another place (T18). */
+function openFollowed({ ports, hosting, facts }: Session, input: OpenRun): Promise<RunOpened> {
+  if (!input.onHost) return ports.openRun(input);
+  return hosting.onHost((again) => {
+    const { place } = facts.now;
+    return ports.openRun({ ...input, ...again, ...(place && { place }) });
+  });
+}
+
 /** Returns null when the opening was stopped. */
 async function openStoppable(session: Session, input: OpenRun): Promise<RunOpened | null> {
   try {
-    const opened = await session.runScope.run(() => session.ports.openRun(input));
+    const opened = await session.runScope.run(() => openFollowed(session, input));
     if (opened.kind === 'opened') session.facts.noteHooksAsked();
     return opened;
   } catch (error) {
