@@ -10,16 +10,19 @@ import { commandNotice, commandPolicy } from '../tools/sandbox.ts';
 import type { McpBounds } from '../tools/mcp/servers.ts';
 import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
-import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
+import { readDrainPolicy } from './config/session-host.ts';
+import { createTogether, createWorker, DRAIN_MS, type PairedWorker } from './create-worker.ts';
 import { keptWorkflows, memoryThereIs } from './follow-memory.ts';
 import { connectClient, connectionOptions, type Target } from '../connection/connect-client.ts';
 import { healthOf } from './monitor/health.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { reasonOf } from '../system/text.ts';
 import { openModelAccess } from './model-access.ts';
+import { formatIdentity, processIdentity } from '../system/process/identity.ts';
 import { openNetwork } from '../connection/network/network.ts';
 import { noteNamespace } from '../connection/store-namespaces.ts';
 import { recordCommandPolicy } from './monitor/metrics.ts';
+import { leaveSessions } from './hosts/leave-sessions.ts';
 import { hostPartsOf, watchHosted } from './hosts/watch-hosted.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
@@ -108,6 +111,7 @@ type Close = () => Promise<void>;
  */
 export async function startWorker(settings: StartWorker): Promise<StartedWorker> {
   const opened: Close[] = [];
+  const onDrain = readDrainPolicy(settings.env);
   const { worker, deps, client, access } = await openParts(settings, opened).catch(async (error: unknown) => {
     await closeAll(opened);
     throw error;
@@ -147,8 +151,13 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
     done,
     health: () =>
       healthOf({ client, store: deps.store }, () => (isOver ? 'it has ended' : isDraining ? 'it drains' : null)),
-    stop: () => {
+    stop: async () => {
       isDraining = true;
+      if (parts && onDrain === 'leave') {
+        const identity = formatIdentity(processIdentity());
+        const leaving = { taskQueues: queuesOf(settings), withinMs: settings.config?.drainMs ?? DRAIN_MS, identity };
+        await Promise.race([leaveSessions(parts, leaving), done]);
+      }
       return stopWorker(worker, done);
     },
   };
