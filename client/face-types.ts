@@ -19,6 +19,7 @@ export type { UnconfinedFlag } from './runtime/unconfined.ts';
 export type { OpenWorkplace, Workplace } from './runtime/workplace.ts';
 export type { AlwaysRules } from './sessions/always-allow.ts';
 export type { Applied, ConflictKind } from './sessions/files/apply-changes.ts';
+export type { LostFolder } from './sessions/files/lost-folders.ts';
 export type { AttributeCheck, AttributeState, AttributesFound } from './sessions/find/attributes.ts';
 export type { LastDecision } from './sessions/find/last-decision.ts';
 export type { Finder } from './sessions/find/list-sessions.ts';

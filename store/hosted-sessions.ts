@@ -17,6 +17,8 @@ const lostSchema = z.object({
   snapshots: z.array(z.object({ root: z.string(), id: z.string().nullable() })),
   /** The session has come back since: its folders have its files, and the snapshots what lay there. */
   isBack: z.literal(true).optional(),
+  /** A person has seen to the folders: they are not listed, and nothing is kept of them. */
+  isForgotten: z.literal(true).optional(),
 });
 
 const schema = z.object({
@@ -30,6 +32,7 @@ const schema = z.object({
 
 export type HostedSession = Omit<z.infer<typeof schema>, 'session'> & { readonly session: SessionId };
 export type LostFolders = z.infer<typeof lostSchema>;
+export type LostSession = HostedSession & { readonly lost: LostFolders };
 
 /** Tells whether another host has the session now. */
 export const isLost = ({ lost }: Pick<HostedSession, 'lost'>): boolean => lost !== undefined && !lost.isBack;
@@ -48,8 +51,8 @@ export class HostedSessions {
   note(session: SessionId, folders: readonly string[], namespace?: string): void {
     const { lost, ...known } = this.read(session) ?? {};
     const current = { session, ...(namespace !== undefined && { namespace }), folders: [...folders] };
-    if (isDeepStrictEqual(known, current) && !(lost && !lost.isBack)) return;
-    this.#write({ ...current, ...(lost && { lost: { ...lost, isBack: true } }) });
+    if (isDeepStrictEqual(known, current) && (!lost || lost.isBack)) return;
+    this.#write({ ...current, ...(lost && !lost.isForgotten && { lost: { ...lost, isBack: true } }) });
   }
 
   /** Notes that another host has the session now. */
@@ -64,6 +67,20 @@ export class HostedSessions {
   /** A damaged note counts as none. */
   read(session: SessionId): HostedSession | null {
     return readHosted(this.#path(session));
+  }
+
+  /** Ends the listing of what this host was left with. Returns false where nothing was listed. */
+  forgetLost(session: SessionId): boolean {
+    const { lost, ...hosted } = this.read(session) ?? {};
+    if (hosted.session === undefined || !lost || lost.isForgotten) return false;
+    // That it was here stays known: it may come back to its folders.
+    this.#write({ ...(hosted as HostedSession), ...(!lost.isBack && { lost: { ...lost, isForgotten: true } }) });
+    return true;
+  }
+
+  /** Returns the sessions whose folders were left here, until a person has seen to them. */
+  listLost(): readonly LostSession[] {
+    return this.list().flatMap(({ lost, ...hosted }) => (lost && !lost.isForgotten ? [{ ...hosted, lost }] : []));
   }
 
   /** A session that is over needs no note, and neither do folders that a person has seen to. */

@@ -124,7 +124,9 @@ async function lostCalls(means: Means, attempt: Attempt, input: TakeOver): Promi
 /** Returns why a folder cannot be restored here, or null: what lies in its place may be another's. */
 async function whyOccupied({ hosts, host }: Means, { session }: Attempt, root: string): Promise<string | null> {
   if (hosts.hosted.read(session)?.folders.includes(root)) {
-    const other = hosts.hosted.list().find((one) => one.session !== session && !isLost(one) && one.folders.includes(root));
+    const other = hosts.hosted
+      .list()
+      .find((one) => one.session !== session && !isLost(one) && one.folders.includes(root));
     return other ? `session ${other.session} works in ${root} on host ${host.name}` : null;
   }
   const names = await readdir(root).catch((error: unknown) => {

@@ -32,7 +32,10 @@ test('a host that comes back finds that its session has moved, and captures the 
   const back = await readyWorker(one);
   const hosted = new HostedSessions(one.data);
   const { lost } = await until(() => (hosted.read(id)?.lost ? hosted.read(id) : null));
-  expect(lost).toMatchObject({ to: 'host-two', snapshots: [{ root: one.cwd, id: expect.stringMatching(/^[0-9a-f]{40}$/) }] });
+  expect(lost).toMatchObject({
+    to: 'host-two',
+    snapshots: [{ root: one.cwd, id: expect.stringMatching(/^[0-9a-f]{40}$/) }],
+  });
   await until(() => back.err().includes(`session ${id} works on host host-two now`));
   expect([readFile(one, 'unseen'), existsSync(join(one.cwd, 'b'))]).toEqual(['a person wrote this\n', false]);
   for (const worker of [second, back]) worker.signal('SIGTERM');
@@ -65,17 +68,13 @@ async function frozen(command: string, when: 'claimed' | 'running') {
     stopFirst();
   }
   await until(() => isFrozen);
-  console.log(when, 0, new Date().toISOString());
   const hidden = hideWorkspace(one);
   const second = await readyWorker(two);
   const watched = await two.run('watch', '--json', id);
   expect(jsonLines(watched.out).at(-1)).toMatchObject({ reason: 'completed', text: 'All done.' });
   const [transcript, requests] = [(await two.run('show', '--json', id)).out, proxy.passed.length];
-  console.log(when, 1, new Date().toISOString());
   process.kill(first.pid, 'SIGCONT');
-  console.log(when, 2, new Date().toISOString());
   await until(() => first.err().includes(`session ${id} works on host host-two now`));
-  console.log(when, 3, new Date().toISOString());
   first.signal('SIGTERM');
   expect(await first.status).toBe(0);
   expect((await two.run('show', '--json', id)).out).toBe(transcript);
@@ -85,8 +84,13 @@ async function frozen(command: string, when: 'claimed' | 'running') {
     .filter(({ method, path, status }) => method === 'PUT' && path.includes('/keys/') && status === 200)
     // It may note beside its own claim that it was cut off.
     .filter(({ path }) => !path.endsWith('.stopped'));
-  console.log(when, 4, new Date().toISOString());
-  const result = { written, hidden, cwd: one.cwd, outcomes: JSON.stringify(model.requests[2]), models: model.requests.length };
+  const result = {
+    written,
+    hidden,
+    cwd: one.cwd,
+    outcomes: JSON.stringify(model.requests[2]),
+    models: model.requests.length,
+  };
   second.signal('SIGTERM');
   await second.status;
   return result;

@@ -55,7 +55,7 @@ async function moveAll(parts: HostParts, leaving: Leaving, { staying, signal }: 
   const problems = new Map<SessionId, string>();
   const requested = new Set<SessionId>();
   const hasOthers = await areOthersThere(parts, leaving);
-  for (let isLast = false; ; ) {
+  for (let isLast = false; ;) {
     const here = await listHere(parts);
     staying.clear();
     for (const session of here) staying.set(session, problems.get(session) ?? 'it has not moved in time');

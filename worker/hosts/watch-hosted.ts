@@ -123,7 +123,7 @@ async function forgetEnded(
   place: Extract<SessionPlace, { kind: 'over' | 'unknown' }>,
 ): Promise<void> {
   ended.add(session);
-  if (lost) {
+  if (lost && !lost.isForgotten) {
     const head = place.kind === 'over' ? place.head : null;
     const chain = head === null ? [] : await readChain(store, session, head);
     const known = chain.flatMap(({ segment }) => segment.entries.flatMap(knowledgeIn)).map(({ id }) => id);
