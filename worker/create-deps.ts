@@ -175,6 +175,7 @@ export async function createDeps(
     home: env['HOME'] || homedir(),
   };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
+  const hosted = new HostedSessions(dataDir);
   return {
     store,
     live: openLive(settings, log),
@@ -194,6 +195,7 @@ export async function createDeps(
       sandbox,
       dataDir,
       host,
+      isHosted: (session) => hosted.isHere(session),
       ...capturing,
       tools: runner,
       log,
@@ -210,7 +212,7 @@ export async function createDeps(
     dataDir,
     places: sandbox.places,
     host,
-    ...(host && { hosts: createHostMeans(dataDir, settings.hosts) }),
+    ...(host && { hosts: createHostMeans(hosted, settings.hosts) }),
     defaults: chosen,
     now: Date.now,
     random: Math.random,
@@ -218,10 +220,10 @@ export async function createDeps(
   };
 }
 
-function createHostMeans(dataDir: string, { graceMs = HOST_GRACE_MS }: HostSettings = {}): HostMeans {
+function createHostMeans(hosted: HostedSessions, { graceMs = HOST_GRACE_MS }: HostSettings = {}): HostMeans {
   let isLeaving = false;
   const leaving = { isLeaving: () => isLeaving, beginLeaving: () => void (isLeaving = true) };
-  return { hosted: new HostedSessions(dataDir), graceMs, isAtWork: isQueueServed, ...leaving };
+  return { hosted, graceMs, isAtWork: isQueueServed, ...leaving };
 }
 
 /** Opens the registry. The first list of a changing one is loaded before the first run opens. */
