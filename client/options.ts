@@ -73,6 +73,7 @@ export const knownOptions = {
     store: true,
     storeId: true,
     snapshots: true,
+    lostSnapshots: true,
     live: true,
     peek: true,
     visibility: true,
