@@ -38,6 +38,22 @@ test('a host that comes back finds that its session has moved, and captures the 
   });
   await until(() => back.err().includes(`session ${id} works on host host-two now`));
   expect([readFile(one, 'unseen'), existsSync(join(one.cwd, 'b'))]).toEqual(['a person wrote this\n', false]);
+  const list = async (...flags: readonly string[]) => (await one.run('list', '--lost-folders', ...flags)).out;
+  expect(jsonLines(await list('--json'))).toMatchObject([
+    {
+      session: id,
+      folders: [one.cwd],
+      host: 'host-two',
+      isBack: false,
+      isStored: false,
+      changes: { files: 2, insertions: 1, deletions: 1 },
+    },
+  ]);
+  expect(await list()).toMatch(new RegExp(`^${id} +host-two .* \\+1 −1 +no +${one.cwd}$`, 'm'));
+  expect((await one.run('diff', id, '--lost', '--stat')).out).toMatch(/added b .*\ndeleted unseen /);
+  expect((await two.run('diff', id, '--lost')).err).toContain('was not left with a captured folder');
+  expect(await one.run('list', '--lost-folders', '--forget', id)).toMatchObject({ status: 0 });
+  expect(await list('--json')).toBe('');
   for (const worker of [second, back]) worker.signal('SIGTERM');
   expect(await Promise.all([second.status, back.status])).toEqual([0, 0]);
 });

@@ -8,7 +8,7 @@ import { readChain } from '../../store/log/read-chain.ts';
 import { knowledgeIn } from '../../store/snapshots/folder-knowledge.ts';
 import { type HostedSession, isLost } from '../../store/hosted-sessions.ts';
 import { createLimit } from '../../system/async.ts';
-import { onOneLine, reasonOf } from '../../system/text.ts';
+import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import { locateSession, type SessionPlace } from './locate-session.ts';
@@ -30,6 +30,8 @@ type Looking = HostParts & { readonly signal: AbortSignal; readonly ended: Set<S
 const LOOK_MS = 30_000;
 /** The most sessions that are looked at together. */
 const AT_ONCE = 8;
+/** Anyone who reaches the server can write a memo. */
+const LONGEST_NAME = 60;
 
 /** Returns the parts of a worker that its host needs; null where machines share no store. */
 export function hostPartsOf(deps: Deps, client: Client): HostParts | null {
@@ -110,10 +112,10 @@ async function loseSession(looking: Looking, hosted: HostedSession): Promise<voi
   if (place.kind !== 'elsewhere' || signal.aborted) return;
   const known = hosts.hosted.read(session);
   if (!known || isLost(known)) return;
-  const { host } = place;
-  hosts.hosted.noteLost(known, { at: Date.now(), to: host.name, snapshots: captured });
+  const to = clip(onOneLine(place.host.name), LONGEST_NAME);
+  hosts.hosted.noteLost(known, { at: Date.now(), to, snapshots: captured });
   const where = folders.join(', ');
-  log('warn', `session ${session} works on host ${host.name} now: its folder ${where} is left as it is`, { session });
+  log('warn', `session ${session} works on host ${to} now: its folder ${where} is left as it is`, { session });
 }
 
 /** What a host was left with is listed as long as the transcript does not have it. */
