@@ -28,7 +28,7 @@ async function untilOffered(client: Client, session: string): Promise<void> {
 const hostOf = async (place: HostPlace, session: string): Promise<unknown> =>
   jsonLines((await place.run('list', '--json')).out).find((one) => one['session'] === session)?.['host'];
 
-test('sessions at rest and at work leave a host that drains, with what their last calls changed, and nothing is done twice (D7 T20)', async () => {
+test('sessions at rest and at work leave a host that drains with their newest files, and nothing is done twice (D7)', async () => {
   const held = gate();
   const effect = (name: string) => reply([toolUse('bash', { command: `echo ${name} >> log; cp log copy-${name}` })]);
   const model = await modelFor([
