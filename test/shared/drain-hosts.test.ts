@@ -20,8 +20,10 @@ async function connect({ env }: HostPlace): Promise<Client> {
 /** Waits until the session's host has said what it has, and another is to take it over. */
 async function untilOffered(client: Client, session: string): Promise<void> {
   await until(async () => {
-    const { raw } = await client.workflow.getHandle(session).describe();
-    return (raw.pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'perdure.takeOver');
+    const request = { namespace: client.options.namespace, execution: { workflowId: session } };
+    // What is sealed is not to be read here.
+    const { pendingActivities } = await client.workflowService.describeWorkflowExecution(request);
+    return (pendingActivities ?? []).some(({ activityType }) => activityType?.name === 'perdure.takeOver');
   });
 }
 
