@@ -63,7 +63,7 @@ export type PairedWorker = {
   shutdown(): void;
 };
 
-const DRAIN_MS = 10_000;
+export const DRAIN_MS = 10_000;
 /** Milliseconds in which activities, told that the worker goes, end what they run. */
 const CUT_MS = 15_000;
 

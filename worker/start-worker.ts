@@ -11,7 +11,8 @@ import { commandNotice, commandPolicy } from '../tools/sandbox.ts';
 import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
 import { formatDeployment, notCurrentNotice, type WorkerDeployment } from './config/deployment.ts';
-import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
+import { readDrainPolicy } from './config/session-host.ts';
+import { createTogether, createWorker, DRAIN_MS, type PairedWorker } from './create-worker.ts';
 import { keptWorkflows, memoryThereIs } from './follow-memory.ts';
 import { connectClient, connectionOptions, type Target } from '../connection/connect-client.ts';
 import { readGrpcFailure } from '../connection/grpc-failure.ts';
@@ -19,9 +20,12 @@ import { healthOf } from './monitor/health.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { reasonOf } from '../system/text.ts';
 import { openModelAccess } from './model-access.ts';
+import { formatIdentity, processIdentity } from '../system/process/identity.ts';
 import { openNetwork } from '../connection/network/network.ts';
 import { noteNamespace } from '../connection/store-namespaces.ts';
 import { recordCommandPolicy } from './monitor/metrics.ts';
+import { leaveSessions } from './hosts/leave-sessions.ts';
+import { hostPartsOf, watchHosted } from './hosts/watch-hosted.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import { createSilenceTeller, type SilenceTeller } from './silence-teller.ts';
@@ -111,6 +115,7 @@ type Close = () => Promise<void>;
  */
 export async function startWorker(settings: StartWorker): Promise<StartedWorker> {
   const opened: Close[] = [];
+  const onDrain = readDrainPolicy(settings.env);
   const { worker, deps, client, access } = await openParts(settings, opened).catch(async (error: unknown) => {
     await closeAll(opened);
     throw error;
@@ -125,7 +130,13 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
   const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
-  const done = closeAfter(finished, [...opened, reaper.stop, deps.live.close, () => deps.hooks.close()]);
+  const parts = settings.stops ? null : hostPartsOf(deps, client);
+  const hostWatch = parts && watchHosted(parts);
+  const closeLast = [...opened, reaper.stop, deps.live.close, () => deps.hooks.close()];
+  const done = closeAfter(
+    finished.finally(() => hostWatch?.stop()),
+    closeLast,
+  );
   // The caller awaits `done` or `stop`; until then the worker's end must not count as unhandled.
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;
@@ -147,8 +158,13 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
     done,
     health: () =>
       healthOf({ client, store: deps.store }, () => (isOver ? 'it has ended' : isDraining ? 'it drains' : null)),
-    stop: () => {
+    stop: async () => {
       isDraining = true;
+      if (parts && onDrain === 'leave') {
+        const identity = formatIdentity(processIdentity());
+        const leaving = { taskQueues: queuesOf(settings), withinMs: settings.config?.drainMs ?? DRAIN_MS, identity };
+        await Promise.race([leaveSessions(parts, leaving), done]);
+      }
       return stopWorker(worker, done);
     },
   };

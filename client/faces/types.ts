@@ -36,6 +36,7 @@ export type { OpenAgent, OpenAgents } from '../sessions/history/open-agents.ts';
 export type { PersonRequest, RecentRequests } from '../sessions/history/recent.ts';
 export type { SessionSpend } from '../sessions/history/spend.ts';
 export type { Step, StepReader } from '../sessions/history/steps.ts';
+export type { LostFolder } from '../sessions/files/lost-folders.ts';
 export type { LastWords } from '../sessions/last-words.ts';
 export type { NewestStep } from '../sessions/newest-head.ts';
 export type { SessionReading } from '../sessions/read.ts';
