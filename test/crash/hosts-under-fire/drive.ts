@@ -8,7 +8,7 @@ import { mainHere } from '../../support/cli-here.ts';
 import { random, type Random } from '../../support/random.ts';
 import { until } from '../../support/until.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { MEMO_KEY, type SessionMemo } from '../../../workflows/contract/session.ts';
+import { MEMO_KEY, QUERIES, type SessionMemo, type SessionView } from '../../../workflows/contract/session.ts';
 import { rest } from './faults.ts';
 import type { Host } from './host.ts';
 import { type Plan, planText } from './plans.ts';
@@ -74,13 +74,13 @@ export class Driven {
   }
 
   async memo(): Promise<SessionMemo> {
-    const { memo } = await this.#means.client.workflow.getHandle(this.id).describe();
+    const { memo } = await this.#handle.describe();
     return memo?.[MEMO_KEY] as SessionMemo;
   }
 
   /** Tells whether a capture of its folder is stored, without which no other host can have it. */
   async hasSnapshot(store: Store): Promise<boolean> {
-    const { head } = await this.memo();
+    const { head } = await this.#handle.query<SessionView>(QUERIES.view);
     if (head === null) return false;
     const chain = await readChain(store, this.id, head);
     return chain.some(({ segment }) => segment.entries.some(({ kind }) => kind === 'files'));
@@ -88,9 +88,13 @@ export class Driven {
 
   /** No run is under way, and no message waits for one. */
   async isIdle(): Promise<boolean> {
-    const { memo, raw } = await this.#means.client.workflow.getHandle(this.id).describe();
-    const { phase, runs, last } = memo?.[MEMO_KEY] as SessionMemo;
+    const { memo, raw } = await this.#handle.describe();
+    const { phase, runs, last } = (memo?.[MEMO_KEY] ?? {}) as Partial<SessionMemo>;
     return phase === 'idle' && last?.run === runs && !raw.pendingWorkflowTask && !raw.pendingActivities?.length;
+  }
+
+  get #handle() {
+    return this.#means.client.workflow.getHandle(this.id);
   }
 
   #nextPlan(more: Partial<Plan> = {}): string {

@@ -12,4 +12,5 @@ printf '%s' "$1" | md5sum | cut -c1-32 >/srv/machine-id
 if [ -e /etc/machine-id ]; then mount --bind /srv/machine-id /etc/machine-id; fi
 mount -t proc proc /proc
 echo up
-while :; do sleep 3600 & wait $! || :; done
+sleep infinity &
+wait $!

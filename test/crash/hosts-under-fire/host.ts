@@ -2,7 +2,7 @@
 // worker. It is cut off, frozen or killed here, and comes back.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, mkdirSync, readFileSync } from 'node:fs';
+import { createWriteStream, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { allProcesses } from '../../../system/process/proc.ts';
@@ -50,6 +50,8 @@ export class Host {
   readonly #device: string;
   #first: ChildProcess | null = null;
   #worker: ChildProcess | null = null;
+  /** The first process and what it waits with, which keep the disk. */
+  #own: ReadonlySet<number> = new Set();
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -102,10 +104,8 @@ export class Host {
   /** Kills all processes but the first, which keeps the disk. */
   async kill(): Promise<void> {
     this.state = 'killed';
-    const { pid } = this;
-    const isOther = (other: number): boolean => other !== pid;
     await until(() => {
-      const others = this.#processes().filter(isOther);
+      const others = this.#processes().filter((pid) => !this.#own.has(pid));
       signalAll(others, 'SIGKILL');
       return others.length === 0;
     });
@@ -136,11 +136,13 @@ export class Host {
   async #boot(): Promise<void> {
     const spaces = ['--mount', '--pid', '--uts', '--ipc', '--fork', '--kill-child', '--propagation', 'private'];
     const first = spawn('ip', ['netns', 'exec', this.name, 'unshare', ...spaces, 'sh', SETUP, this.name], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', openSync(this.log, 'a')],
     });
     this.#first = first;
     await Promise.race([once(first.stdout, 'data'), once(first, 'exit')]);
-    if (first.exitCode !== null) throw new Error(`${this.name} could not be made: see what it printed`);
+    if (first.exitCode !== null) throw new Error(`${this.name} could not be made: see ${this.log}`);
+    this.#worker = null;
+    this.#own = new Set(await until(() => (this.#processes().length > 1 ? this.#processes() : null)));
   }
 
   async #startWorker(): Promise<void> {
@@ -185,9 +187,9 @@ export class Host {
       of,
       ...all.flatMap(({ pid, parent }) => (parent === of ? below(pid) : [])),
     ];
-    const entered = this.#worker?.pid;
     // What entered the host from outside is no child of its first process.
-    return [...new Set([...below(this.pid), ...(entered === undefined ? [] : below(entered))])];
+    const roots = all.filter(({ pid }) => pid === this.pid || pid === this.#worker?.pid);
+    return roots.flatMap(({ pid }) => below(pid));
   }
 }
 

@@ -84,10 +84,21 @@ const LIST_FOLDER = `cd "$1" && find . -type f -printf '%P\\n' | LC_ALL=C sort >
 /** By git itself, not by the product: the tree of the snapshot against what lies in the folder. */
 async function compareFolder(host: Host, { cwd }: Driven, snapshot: string): Promise<readonly string[]> {
   const tree = await host.run('git', `--git-dir=${DATA}/snapshots`, 'ls-tree', '-r', `${snapshot}:files`);
-  const stored = new Set(tree.split('\n').filter(Boolean).map((line) => line.replace(/^\d+ blob /, '')));
+  const stored = new Set(
+    tree
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.replace(/^\d+ blob /, '')),
+  );
   const folder = new Set((await host.run('sh', '-c', LIST_FOLDER, 'sh', cwd)).split('\n').filter(Boolean));
-  const [missing, more] = [[...stored].filter((one) => !folder.has(one)), [...folder].filter((one) => !stored.has(one))];
-  return [...missing.map((one) => `in the snapshot alone: ${one}`), ...more.map((one) => `in the folder alone: ${one}`)];
+  const [missing, more] = [
+    [...stored].filter((one) => !folder.has(one)),
+    [...folder].filter((one) => !stored.has(one)),
+  ];
+  return [
+    ...missing.map((one) => `in the snapshot alone: ${one}`),
+    ...more.map((one) => `in the folder alone: ${one}`),
+  ];
 }
 
 const about = ({ driven }: Ended, what: string): string => `${driven.name} (${driven.id}): ${what}`;
@@ -121,7 +132,9 @@ function judgeEffects(all: readonly Ended[], effects: readonly Effect[]): Row {
       `${failed.length} failed, of which ${happened(failed)} took effect; ${strays.length} of replies that were never stored`,
     faults: [
       ...findRepeated(effects.map(({ id }) => id)).map((id) => `${id} happened twice`),
-      ...answered.filter((call) => isOk(call) && !noted.has(call.effect ?? '')).map(({ effect }) => `${effect} is missing`),
+      ...answered
+        .filter((call) => isOk(call) && !noted.has(call.effect ?? ''))
+        .map(({ effect }) => `${effect} is missing`),
     ],
   };
 }
@@ -149,13 +162,16 @@ function judgeLines(all: readonly Ended[]): Row {
   const faults = all.flatMap((one) => {
     const lines = new Set(one.lines);
     const missing = one.story.calls.filter(
-      ({ effect, outcome, isLost }) => effect !== null && outcome?.log.outcome === 'ok' && !isLost && !lines.has(effect),
+      ({ effect, outcome, isLost }) =>
+        effect !== null && outcome?.log.outcome === 'ok' && !isLost && !lines.has(effect),
     );
     const known = new Set(one.story.calls.map(({ effect }) => effect));
     return [
       ...missing.map(({ effect }) => about(one, `the line of ${effect} is lost, and no move says so`)),
       ...findRepeated(one.lines).map((line) => about(one, `the line of ${line} is there twice`)),
-      ...one.lines.filter((line) => !known.has(line)).map((line) => about(one, `nobody has asked for the line ${line}`)),
+      ...one.lines
+        .filter((line) => !known.has(line))
+        .map((line) => about(one, `nobody has asked for the line ${line}`)),
     ];
   });
   const lines = all.reduce((sum, one) => sum + one.lines.length, 0);
@@ -177,7 +193,9 @@ function judgeHosts(all: readonly Ended[], { hosts, effects }: Evidence): Row {
         .map(({ notice, host }) => about(one, `it left ${notice.from} while ${host} had it`)),
       ...calls.flatMap(({ effect, hosts: may }) => {
         const by = effect === null ? undefined : makers.get(effect);
-        return by === undefined || may.has(by) ? [] : [about(one, `${by} made ${effect}, which was for ${[...may].join(', ')}`)];
+        return by === undefined || may.has(by)
+          ? []
+          : [about(one, `${by} made ${effect}, which was for ${[...may].join(', ')}`)];
       }),
       ...(path.join() === one.records.join()
         ? []

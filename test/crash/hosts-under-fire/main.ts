@@ -3,6 +3,7 @@
 // what must hold afterwards. It needs Linux, root, and the programs that it names when one is
 // missing. A seed draws the same faults and the same plans.
 import { execFileSync, spawn } from 'node:child_process';
+import { setMaxListeners } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -42,7 +43,11 @@ const { values } = parseArgs({
     keep: { type: 'boolean', default: false },
   },
 });
-const [seed, minutes, sessions] = [values.seed, values.minutes, values.sessions].map(Number) as [number, number, number];
+const [seed, minutes, sessions] = [values.seed, values.minutes, values.sessions].map(Number) as [
+  number,
+  number,
+  number,
+];
 
 const started = Date.now();
 const say = (line: string): void => {
@@ -101,6 +106,7 @@ async function burn({ folder, ...programs }: Place): Promise<number> {
   const all = await beginSessions(hosts, { client, env: commandEnv(folder, services), seed });
   say('all sessions have begun');
   const faults = new AbortController();
+  setMaxListeners(0, faults.signal);
   const busy = all.map((one) => one.keepBusy(faults.signal));
   const store = openStore(folder, services);
   await until(async () => (await Promise.all(all.map((one) => one.hasSnapshot(store)))).every(Boolean));
@@ -109,7 +115,11 @@ async function burn({ folder, ...programs }: Place): Promise<number> {
   const counts = await haveFaults(hosts, { seed, signal: faults.signal, say });
   clearTimeout(ending);
   await Promise.all(busy);
-  say(`all hosts are back after ${Object.entries(counts).map(([kind, count]) => `${count} ${kind}`).join(', ')}`);
+  say(
+    `all hosts are back after ${Object.entries(counts)
+      .map(([kind, count]) => `${count} ${kind}`)
+      .join(', ')}`,
+  );
   await Promise.race([Promise.all(all.map((one) => one.close())), sayWaiting(all)]);
   const rows = await judge({ sessions: all, hosts, store, effects: services.effects });
   return report([...rows, judgeRest(hosts, services)]);
@@ -121,13 +131,17 @@ function openStore(folder: string, { s3 }: Services) {
   return s3Store(s3Objects({ bucket: BUCKET, prefix: 'fire', endpoint: s3 }), cache, { memory: openStoreMemory(own) });
 }
 
-/** The configuration of all hosts, where each of them finds its own. */
-async function startHosts(folder: string, { env }: Services): Promise<readonly Host[]> {
+/** Writes the configuration of workers and commands, and returns its folder. */
+function writeSettings(folder: string): string {
   const settings = join(folder, 'settings');
   mkdirSync(join(settings, 'perdure'), { recursive: true });
   const config = `{ memory: false, compaction: { enabled: false }, hosts: { graceMs: ${GRACE_MS} } }`;
   writeFileSync(join(settings, 'perdure', 'perdure.config.mjs'), `export default ${config};\n`);
-  const own = { HOME: '/srv/home', TMPDIR: '/srv/tmp', PERDURE_DATA: DATA, XDG_CONFIG_HOME: settings };
+  return settings;
+}
+
+async function startHosts(folder: string, { env }: Services): Promise<readonly Host[]> {
+  const own = { HOME: '/srv/home', TMPDIR: '/srv/tmp', PERDURE_DATA: DATA, XDG_CONFIG_HOME: writeSettings(folder) };
   const hosts = Array.from({ length: HOSTS }, (_, at) => new Host({ place: at + 1, folder, env: { ...env, ...own } }));
   await Promise.all(hosts.map((host) => host.start()));
   return hosts;
@@ -136,7 +150,13 @@ async function startHosts(folder: string, { env }: Services): Promise<readonly H
 function commandEnv(folder: string, { env }: Services): Readonly<Record<string, string>> {
   const own = join(folder, 'commands');
   mkdirSync(own, { mode: 0o700 });
-  return { ...env, PATH: process.env.PATH ?? '', HOME: own, PERDURE_DATA: join(own, 'data'), XDG_CONFIG_HOME: own };
+  return {
+    ...env,
+    PATH: process.env.PATH ?? '',
+    HOME: own,
+    PERDURE_DATA: join(own, 'data'),
+    XDG_CONFIG_HOME: writeSettings(folder),
+  };
 }
 
 async function beginSessions(hosts: readonly Host[], means: DriveMeans): Promise<readonly Driven[]> {
@@ -151,9 +171,13 @@ async function beginSessions(hosts: readonly Host[], means: DriveMeans): Promise
 async function sayWaiting(all: readonly Driven[]): Promise<never> {
   for (;;) {
     await sleep(30_000);
-    const memos = await Promise.all(all.map(async (one) => ({ one, memo: await one.memo(), idle: await one.isIdle() })));
+    const memos = await Promise.all(
+      all.map(async (one) => ({ one, memo: await one.memo(), idle: await one.isIdle() })),
+    );
     const open = memos.filter(({ idle }) => !idle);
-    say(`not idle: ${open.map(({ one, memo }) => `${one.name} ${one.id} (${memo.phase}, ${memo.host?.id})`).join(', ')}`);
+    say(
+      `not idle: ${open.map(({ one, memo }) => `${one.name} ${one.id} (${memo.phase}, ${memo.host?.id})`).join(', ')}`,
+    );
   }
 }
 

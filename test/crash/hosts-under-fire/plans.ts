@@ -4,14 +4,19 @@ import {
   reply,
   toolUse,
   type ParsedRequest,
-  type Reply,
   type ReplyBlock,
   type ScriptFunction,
 } from '../../../scripted-model/index.ts';
 import { random, type Random } from '../../support/random.ts';
 import { LEDGER } from './services.ts';
 
-export type Plan = { readonly session: string; readonly number: number; readonly calls: number; readonly seed: number; readonly isLast?: boolean };
+export type Plan = {
+  readonly session: string;
+  readonly number: number;
+  readonly calls: number;
+  readonly seed: number;
+  readonly isLast?: boolean;
+};
 
 /** The file that each effect adds its id to. */
 export const EFFECTS = 'effects.log';
@@ -22,9 +27,8 @@ export const planText = ({ session, number, calls, seed, isLast = false }: Plan)
 const PLAN = /Plan (\d+) of (\S+): (\d+) calls, seed (\d+)(, the last)?\./;
 
 /** The command of an effect: nobody writes the line if the ledger has not noted it. */
-const ID = /\/(\S+) > \/dev\/null/;
-const effectCommand = (id: string): string =>
-  `curl -sf -m 5 ${LEDGER}/${id} > /dev/null && echo ${id} >> ${EFFECTS}`;
+const ID = /:\d+\/(\S+) > \/dev\/null/;
+const effectCommand = (id: string): string => `curl -sf -m 5 ${LEDGER}/${id} > /dev/null && echo ${id} >> ${EFFECTS}`;
 
 /** Returns the id of the effect that a call of the model makes; null for other calls. */
 export function effectOf({ name, input }: { readonly name: string; readonly input: unknown }): string | null {
@@ -52,7 +56,13 @@ function findPlan({ messages }: ParsedRequest): { readonly plan: Plan; readonly 
     const match = role === 'user' ? PLAN.exec(typeof content === 'string' ? content : JSON.stringify(content)) : null;
     if (!match) continue;
     const [, number, session = '', calls, seed, last] = match;
-    const plan = { session, number: Number(number), calls: Number(calls), seed: Number(seed), isLast: last !== undefined };
+    const plan = {
+      session,
+      number: Number(number),
+      calls: Number(calls),
+      seed: Number(seed),
+      isLast: last !== undefined,
+    };
     return { plan, done };
   }
   return null;
