@@ -117,7 +117,8 @@ export class Host {
     const first = this.#first;
     if (first === null) return;
     const ended = once(first, 'exit');
-    process.kill(this.pid, 'SIGKILL');
+    // What entered from outside is killed as well: a namespace outlives a parent that reaps nothing.
+    signalAll(this.#processes(), 'SIGKILL');
     await ended;
     this.#first = null;
   }

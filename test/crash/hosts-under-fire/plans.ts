@@ -24,7 +24,7 @@ export const EFFECTS = 'effects.log';
 export const planText = ({ session, number, calls, seed, isLast = false }: Plan): string =>
   `Plan ${number} of ${session}: ${calls} calls, seed ${seed}${isLast ? ', the last' : ''}.`;
 
-const PLAN = /Plan (\d+) of (\S+): (\d+) calls, seed (\d+)(, the last)?\./;
+const PLAN = /Plan (\d+) of (\S+): (\d+) calls, seed (\d+)(, the last)?\./g;
 
 /** The command of an effect: nobody writes the line if the ledger has not noted it. */
 const ID = /:\d+\/(\S+) > \/dev\/null/;
@@ -53,7 +53,8 @@ function findPlan({ messages }: ParsedRequest): { readonly plan: Plan; readonly 
   let done = 0;
   for (const { role, content } of messages.toReversed()) {
     if (role === 'assistant') done += 1;
-    const match = role === 'user' ? PLAN.exec(typeof content === 'string' ? content : JSON.stringify(content)) : null;
+    // Messages that came together are one.
+    const match = role === 'user' ? [...JSON.stringify(content).matchAll(PLAN)].at(-1) : undefined;
     if (!match) continue;
     const [, number, session = '', calls, seed, last] = match;
     const plan = {

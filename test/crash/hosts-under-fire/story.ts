@@ -2,6 +2,7 @@
 // captured where, and what each move to another host says is lost.
 import type { StoredSegment } from '../../../store/log/read-chain.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
+import type { FilesEntry } from '../../../store/snapshots/files-entry.ts';
 import type { HostChanged } from '../../../workflows/contract/hosts.ts';
 import { effectOf } from './plans.ts';
 
@@ -16,14 +17,22 @@ export type Call = {
   isLost: boolean;
 };
 
-/** `uncaptured`: names of the calls whose changes no capture before the move has. */
+/** `uncaptured`: names of the calls whose changes the restored snapshot does not have. */
 export type Move = { readonly notice: HostChanged; readonly host: string; readonly uncaptured: readonly string[] };
+
+/** `at` as its entry says; `covered`: of so many calls it has the changes. */
+type Capture = {
+  readonly by: string | undefined;
+  readonly host: string;
+  readonly at: number;
+  readonly covered: number;
+};
 
 export type Story = {
   readonly calls: readonly Call[];
   readonly moves: readonly Move[];
   /** Captures, each by the host that made it and the one that had the session. */
-  readonly captures: readonly { readonly by: string | undefined; readonly host: string }[];
+  readonly captures: readonly Capture[];
   /** Texts of messages, in order. */
   readonly messages: readonly string[];
   /** How each run has ended. */
@@ -42,13 +51,12 @@ const EFFECTFUL = new Set(['bash', 'write', 'edit']);
 class Teller implements Story {
   readonly calls: Call[] = [];
   readonly moves: Move[] = [];
-  readonly captures: { by: string | undefined; host: string }[] = [];
+  readonly captures: Capture[] = [];
   readonly messages: string[] = [];
   readonly ends: string[] = [];
   #host: string;
   /** Calls of the last reply, by their places in it. */
   #round = new Map<number, Call>();
-  #uncaptured: readonly Call[] = [];
 
   constructor(host: string) {
     this.#host = host;
@@ -60,7 +68,7 @@ class Teller implements Story {
       hasReplied ||= entry.kind === 'reply';
       if (entry.kind === 'reply') this.#hearReply(entry);
       else if (entry.kind === 'outcomes') for (const one of entry.outcomes) this.#hearOutcome(one);
-      else if (entry.kind === 'files') this.#hearCapture(entry.host, hasReplied);
+      else if (entry.kind === 'files') this.#hearCapture(entry, hasReplied);
       else if (entry.kind === 'notice' && entry.notice.kind === 'host_changed') this.#hearMove(entry.notice);
       else if (entry.kind === 'user' && entry.body.kind === 'text') this.messages.push(entry.body.text);
       else if (entry.kind === 'run_ended') this.ends.push(entry.ended.terminal.reason);
@@ -76,7 +84,6 @@ class Teller implements Story {
       this.#round.set(index, call);
       this.calls.push(call);
     }
-    this.#uncaptured = [...this.#uncaptured, ...this.#round.values()];
   }
 
   #hearOutcome(outcome: Outcome): void {
@@ -85,15 +92,17 @@ class Teller implements Story {
   }
 
   /** A capture that is stored with a reply was taken before that reply. */
-  #hearCapture(by: string | undefined, hasReplied: boolean): void {
-    this.captures.push({ by, host: this.#host });
-    this.#uncaptured = hasReplied ? [...this.#round.values()] : [];
+  #hearCapture({ host: by, at }: FilesEntry, hasReplied: boolean): void {
+    const covered = this.calls.length - (hasReplied ? this.#round.size : 0);
+    this.captures.push({ by, host: this.#host, at, covered });
   }
 
   #hearMove(notice: HostChanged): void {
-    const calls = this.#uncaptured.filter(({ name }) => EFFECTFUL.has(name));
-    this.moves.push({ notice, host: this.#host, uncaptured: calls.map(({ name }) => name) });
-    for (const call of this.#uncaptured) call.isLost = true;
+    const restored = this.captures.findLast(({ at }) => at === notice.at);
+    const lost = this.calls.slice(restored?.covered ?? 0);
+    const uncaptured = lost.flatMap(({ name }) => (EFFECTFUL.has(name) ? [name] : []));
+    this.moves.push({ notice, host: this.#host, uncaptured });
+    for (const call of lost) call.isLost = true;
     this.#host = notice.to;
     for (const call of this.#round.values()) call.hosts.add(notice.to);
   }
