@@ -9,7 +9,7 @@ import { openStore } from '../store/values/open-store.ts';
 import { emptyView } from '../store/view/view.ts';
 import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { startCarried } from '../client/sessions/send.ts';
-import { carryInput } from '../client/store-care/import-session.ts';
+import { carryInput } from '../client/store-care/carry-session.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 

@@ -1,11 +1,8 @@
 // Reads a session's id from an argument and checks it before a server is opened, and names the
 // person at the terminal.
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { isName } from '../workflows/contract/people.ts';
-import { sessionIdProblem } from '../client/sessions/session-id.ts';
-import { WORKFLOW_TYPE } from '../workflows/contract/session.ts';
-import type { OpenedServer } from '../client/face-types.ts';
-import { ClientProblem } from '../client/problem.ts';
+import type { SessionId, OpenedServer } from '../client/faces/types.ts';
+import { WORKFLOW_TYPE, isName, sessionIdProblem } from '../client/faces/basics.ts';
+import { ClientProblem } from '../client/faces/start.ts';
 import { UsageError } from './errors.ts';
 
 import type { Cli } from './cli.ts';

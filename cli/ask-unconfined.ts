@@ -1,6 +1,6 @@
 // Asks at a terminal, once, whether commands of agents may run where nothing can confine them.
-import { findUnconfinedQuestion } from '../client/runtime/unconfined.ts';
-import type { PerdureConfig } from '../client/index.ts';
+import { findUnconfinedQuestion } from '../client/faces/flags.ts';
+import type { PerdureConfig } from '../client/faces/types.ts';
 import type { Cli } from './cli.ts';
 
 /** Without a terminal, and without an answer, commands stay refused and nothing is kept. */

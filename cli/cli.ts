@@ -2,12 +2,11 @@
 // else.
 import type { Env } from '../connection/data-folder.ts';
 import { reasonOf, showUnseen } from '../system/text.ts';
-import { createRedactor } from '../worker/redact.ts';
+import { markRows, setAmbiguousWide } from '../client/faces/basics.ts';
+import { createRedactor, COLUMNS, detectPaint } from '../client/faces/start.ts';
+import type { Paint } from '../client/faces/types.ts';
 import { utf8Text } from '../system/read-named-file.ts';
-import type { Paint } from '../client/face-types.ts';
-import { COLUMNS, detectPaint } from '../client/paint.ts';
 import { BottomArea } from './terminal/bottom-area.ts';
-import { markRows, setAmbiguousWide } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
 import type { Hands, Input, Keyboard } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';

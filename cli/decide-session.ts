@@ -1,11 +1,14 @@
 // Sends a person's decision about a call. A worker has to take it; where none runs, a worker that
 // only takes decisions is started for the moment.
-import type { SessionId } from '../workflows/contract/ids.ts';
-import type { PendingApproval } from '../workflows/contract/session.ts';
-import type { PerdureClient } from '../client/index.ts';
-import type { AvailableWorker, OpenedServer } from '../client/face-types.ts';
-import { actWithWorker, keepWorker } from '../client/runtime/keep-worker.ts';
-import { oneLine } from '../client/paint.ts';
+import type {
+  SessionId,
+  PendingApproval,
+  PerdureClient,
+  AvailableWorker,
+  OpenedServer,
+} from '../client/faces/types.ts';
+import { actWithWorker, keepWorker } from '../client/faces/processes.ts';
+import { oneLine } from '../client/faces/start.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { logToPerson, sayIfNobodyWorks, withSession } from './with-server.ts';
@@ -55,7 +58,7 @@ export async function withDecidingWorker<T>(
 /** Brings up no worker on a server that is not ours: the decision itself reports a missing one. */
 async function openDecidingWorker(cli: Cli, opened: OpenedServer, taskQueue: string): Promise<AvailableWorker | null> {
   if (opened.embedded === null) return null;
-  const { workersOf } = await import('../worker/embedded/members.ts');
+  const { workersOf } = await import('../client/faces/servers.ts');
   const { startDecidingWorker } = await import('../client/runtime/deciding-worker.ts');
   return keepWorker({
     others: () => workersOf(opened.folder, taskQueue).length,

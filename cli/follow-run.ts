@@ -1,13 +1,10 @@
 // Follows a session for `run`, `watch` and `npm start` once it has its message: shows what happens,
 // obeys Ctrl-C, ends with the run.
 import { reasonOf } from '../system/text.ts';
-import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import type { Workplace } from '../client/face-types.ts';
-import type { Followed, FollowOptions, RunOutcome } from '../client/index.ts';
-import { agentsAtWork, isAtRest } from '../client/follow/goal.ts';
-import { ClientProblem } from '../client/problem.ts';
-import { wasInterrupted } from '../client/sessions/outcome.ts';
-import { actOnAbort, LEAVING_MS } from '../client/async.ts';
+import type { MessageId, SessionId, Workplace, Followed, FollowOptions, RunOutcome } from '../client/faces/types.ts';
+import { agentsAtWork, isAtRest, actOnAbort, LEAVING_MS } from '../client/faces/sessions.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import { wasInterrupted } from '../client/faces/words.ts';
 import { awaitInTime } from '../system/async.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';

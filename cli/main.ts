@@ -2,9 +2,7 @@
 import type { Command, CommanderError } from 'commander';
 import type { Cli, Io } from './cli.ts';
 import { failureOf, failureText, STATUS, UsageError } from './errors.ts';
-import { VERSION } from '../worker/version.ts';
-import { createRedactor } from '../worker/redact.ts';
-import { isPlain } from '../client/paint.ts';
+import { VERSION, createRedactor, isPlain } from '../client/faces/start.ts';
 
 /** Runs a command. `args` exclude node and the script. Returns the exit status. */
 export async function main(args: readonly string[], original: Io): Promise<number> {

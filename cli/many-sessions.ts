@@ -1,10 +1,9 @@
 // Does something to every session that a filter means, after a person has seen how many these are.
 import type { Command } from 'commander';
-import type { OpenedServer } from '../client/face-types.ts';
-import type { SessionInfo } from '../client/index.ts';
-import { parseFilter } from '../client/sessions/find/parse-filter.ts';
-import { oneLine } from '../client/paint.ts';
-import { formatCount } from '../client/units.ts';
+import type { OpenedServer, SessionInfo } from '../client/faces/types.ts';
+import { parseFilter } from '../client/faces/lists.ts';
+import { formatCount } from '../client/faces/basics.ts';
+import { oneLine } from '../client/faces/start.ts';
 import { reasonOf } from '../system/text.ts';
 import type { Cli } from './cli.ts';
 import { STATUS, UsageError } from './errors.ts';

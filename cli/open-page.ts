@@ -9,7 +9,7 @@ import { openDataFolder, type Env } from '../connection/data-folder.ts';
 import type { PageAddress } from '../page/page-address.ts';
 import { replaceFile } from '../system/json-file.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
+import type { SessionId } from '../client/faces/types.ts';
 import type { Cli } from './cli.ts';
 
 /**

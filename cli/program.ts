@@ -1,6 +1,6 @@
 // Builds the program of `perdure` from the commands that are asked for.
 import { Command } from 'commander';
-import { VERSION } from '../worker/version.ts';
+import { VERSION } from '../client/faces/start.ts';
 import type { Cli } from './cli.ts';
 
 const VERBOSE = ['--verbose', 'print more, with stack traces'] as const;
@@ -51,16 +51,16 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
   Work: {
     chat: async () => (await import('./commands/chat.ts')).chatCommand,
     run: async () => (await import('./commands/run.ts')).runCommand,
-    start: async () => (await import('./commands/start.ts')).startCommand,
-    send: async () => (await import('./commands/send.ts')).sendCommand,
-    btw: async () => (await import('./commands/btw.ts')).btwCommand,
-    answer: async () => (await import('./commands/answer.ts')).answerCommand,
+    start: async () => (await import('./commands/run.ts')).startCommand,
+    send: async () => (await import('./commands/run.ts')).sendCommand,
+    btw: async () => (await import('./commands/steer.ts')).btwCommand,
+    answer: async () => (await import('./commands/decisions.ts')).answerCommand,
     watch: async () => (await import('./commands/watch.ts')).watchCommand,
     schedule: async () => (await import('./commands/schedule.ts')).scheduleCommand,
-    skills: async () => (await import('./commands/skills.ts')).skillsCommand,
+    skills: async () => (await import('./commands/skills-and-tools.ts')).skillsCommand,
     memory: async () => (await import('./commands/memory.ts')).memoryCommand,
-    'mcp-tools': async () => (await import('./commands/mcp-tools.ts')).mcpToolsCommand,
-    'start-here': async () => (await import('./commands/start-here.ts')).startHereCommand,
+    'mcp-tools': async () => (await import('./commands/skills-and-tools.ts')).mcpToolsCommand,
+    'start-here': async () => (await import('./commands/run.ts')).startHereCommand,
   },
   Look: {
     list: async () => (await import('./commands/list.ts')).listCommand,
@@ -68,7 +68,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     show: async () => (await import('./commands/show.ts')).showCommand,
     logs: async () => (await import('./commands/logs.ts')).logsCommand,
     diff: async () => (await import('./commands/diff.ts')).diffCommand,
-    open: async () => (await import('./commands/open.ts')).openCommand,
+    open: async () => (await import('./commands/page.ts')).openCommand,
   },
   Decide: {
     approvals: async () => (await import('./commands/approvals.ts')).approvalsCommand,
@@ -77,29 +77,30 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     interrupt: async () => (await import('./commands/stops.ts')).interruptCommand,
     resume: async () => (await import('./commands/stops.ts')).resumeCommand,
     cancel: async () => (await import('./commands/stops.ts')).cancelCommand,
-    compact: async () => (await import('./commands/send.ts')).compactCommand,
+    compact: async () => (await import('./commands/run.ts')).compactCommand,
     rewind: async () => (await import('./commands/rewind.ts')).rewindCommand,
     fork: async () => (await import('./commands/fork.ts')).forkCommand,
-    apply: async () => (await import('./commands/apply.ts')).applyCommand,
+    apply: async () => (await import('./commands/diff.ts')).applyCommand,
     move: async () => (await import('./commands/move.ts')).moveCommand,
-    'top-up': async () => (await import('./commands/top-up.ts')).topUpCommand,
-    snip: async () => (await import('./commands/snip.ts')).snipCommand,
+    'top-up': async () => (await import('./commands/steer.ts')).topUpCommand,
+    snip: async () => (await import('./commands/steer.ts')).snipCommand,
   },
   Serve: {
     dev: async () => (await import('./commands/dev.ts')).devCommand,
-    worker: async () => (await import('./commands/worker.ts')).workerCommand,
+    worker: async () => (await import('./commands/dev.ts')).workerCommand,
     page: async () => (await import('./commands/page.ts')).pageCommand,
     serve: async () => (await import('./commands/serve.ts')).serveCommand,
-    'scripted-model': async () => (await import('./commands/scripted-model.ts')).scriptedModelCommand,
+    'codec-server': async () => (await import('./commands/codec-server.ts')).codecServerCommand,
+    'scripted-model': async () => (await import('./commands/dev.ts')).scriptedModelCommand,
   },
   Keep: {
-    export: async () => (await import('./commands/export.ts')).exportCommand,
-    import: async () => (await import('./commands/import.ts')).importCommand,
-    repair: async () => (await import('./commands/repair.ts')).repairCommand,
+    export: async () => (await import('./commands/carry-session.ts')).exportCommand,
+    import: async () => (await import('./commands/carry-session.ts')).importCommand,
+    repair: async () => (await import('./commands/steer.ts')).repairCommand,
     gc: async () => (await import('./commands/gc.ts')).gcCommand,
-    doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
+    doctor: async () => (await import('./commands/setup.ts')).doctorCommand,
     setup: async () => (await import('./commands/setup.ts')).setupCommand,
-    completions: async () => (await import('./commands/completions.ts')).completionsCommand,
+    completions: async () => (await import('./commands/setup.ts')).completionsCommand,
   },
 };
 

@@ -2,17 +2,15 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { optionsProblem, withChanges } from '../workflows/contract/options-problem.ts';
-import { OPTION_BOUNDS, type OptionKind, RUN_OPTIONS, type RunOptions } from '../workflows/contract/run-options.ts';
-import type { OptionChanges, PermissionRules } from '../workflows/contract/session.ts';
-import { sessionIdProblem } from '../client/sessions/session-id.ts';
+import { optionsProblem, withChanges, OPTION_BOUNDS, RUN_OPTIONS } from '../client/faces/options.ts';
+import type { OptionKind, RunOptions, OptionChanges, PermissionRules } from '../client/faces/types.ts';
+import { sessionIdProblem, parseDuration } from '../client/faces/basics.ts';
+import { oneLine } from '../client/faces/start.ts';
 import { UsageError } from './errors.ts';
 import { modelProblem } from '../models/find-model.ts';
-import { parseDuration } from '../client/units.ts';
 import { addValue, isNone, NONE, pairsOf } from './repeatable.ts';
 import { type JsonSchema, schemaProblem } from '../system/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
-import { oneLine } from '../client/paint.ts';
 
 type OptionName = keyof RunOptions;
 /** A switch is true or false, and a repeatable flag a list. */

@@ -1,19 +1,17 @@
 // Everything a person sees and types while following a session: what happens, the status line,
 // questions about calls, messages.
 import { jsonLine, reasonOf } from '../system/text.ts';
-import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import { SCRIPTED_NOTICE } from '../worker/keyless.ts';
-import type { Followed, PerdureClient } from '../client/index.ts';
+import type { MessageId, SessionId, Followed, PerdureClient } from '../client/faces/types.ts';
+import { SCRIPTED_NOTICE } from '../client/faces/processes.ts';
+import { isApprovalEvent, newMessageId } from '../client/faces/sessions.ts';
+import { createAlwaysRules } from '../client/faces/rules.ts';
+import { oneLine } from '../client/faces/start.ts';
 import { type DrawnTerminal, eventRenderer } from './render/events.ts';
 import { activityText, FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
-import { isApprovalEvent } from '../client/sessions/waiting-approval.ts';
-import { createAlwaysRules } from '../client/sessions/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
 import { createAsides } from './chat/aside.ts';
 import type { Cli } from './cli.ts';
 import type { Hands, Input } from './typing/input.ts';
-import { oneLine } from '../client/paint.ts';
-import { newMessageId } from '../client/sessions/message-id.ts';
 
 export type RunScreen = {
   show(event: Followed): void;

@@ -1,7 +1,6 @@
 // Does an operation on a session for a command, once its request is known to be right.
-import { callMethod, type Fields, type Operation } from '../client/operations/operation.ts';
-import type { OpenedServer } from '../client/face-types.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
+import { callMethod, type Fields, type Operation } from '../client/operations/operations.ts';
+import type { OpenedServer, SessionId } from '../client/faces/types.ts';
 import type { Cli } from './cli.ts';
 import { STATUS, UsageError } from './errors.ts';
 import { withSession } from './with-server.ts';

@@ -1,14 +1,18 @@
 // Interrupts and cancels: the server takes the request and a worker carries it out. If none runs,
 // one that does nothing else is brought up.
-import type { StopOrder, RunningWorker, AvailableWorker, OpenedServer } from '../client/face-types.ts';
-import type { SessionDescription } from '../client/index.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { isKeyless } from '../worker/keyless.ts';
-import type { ForWorkers } from '../workflows/contract/task-queue.ts';
+import type {
+  StopOrder,
+  RunningWorker,
+  AvailableWorker,
+  OpenedServer,
+  SessionDescription,
+  SessionId,
+  ForWorkers,
+} from '../client/faces/types.ts';
+import { isKeyless, actWithWorker, keepWorker } from '../client/faces/processes.ts';
+import { ClientProblem } from '../client/faces/start.ts';
 import type { Env } from '../connection/data-folder.ts';
-import { actWithWorker, keepWorker } from '../client/runtime/keep-worker.ts';
 import { pause } from '../system/async.ts';
-import { ClientProblem } from '../client/problem.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { withSession } from './with-server.ts';
@@ -130,7 +134,7 @@ async function arrangeStop(
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
-    const { watchPollers } = await import('../client/sessions/watch-pollers.ts');
+    const { watchPollers } = await import('../client/faces/servers.ts');
     const onNobody = ({ kind, message }: ClientProblem): void => {
       const text = `${message}; the server keeps the request`;
       if (wait) cli.say(text);
@@ -145,7 +149,7 @@ async function arrangeStop(
     });
     return { ready: Promise.resolve(), isOwn: false, end: stop, failed: failure.signal };
   }
-  const { workersOf } = await import('../worker/embedded/members.ts');
+  const { workersOf } = await import('../client/faces/servers.ts');
   const others = (): number => workersOf(opened.folder, workers.taskQueue).length;
   const worker = keepWorker({ others, start: () => startStopper(cli, opened, stops, does) });
   worker.ended.catch(fail);
@@ -158,7 +162,7 @@ async function startStopper(cli: Cli, opened: OpenedServer, stops: StopOrder, do
   // It begins nothing, so a worker without the session's configuration may do it as well.
   const { workers, config } = await placeConfig(cli, opened, chosen, { session: stops.session, mine: newWorkers });
   cli.say(`no worker runs: this process ${does} itself`);
-  const { startOwnWorker } = await import('../client/runtime/own-worker.ts');
+  const { startOwnWorker } = await import('../client/faces/processes.ts');
   // Do not wait for work that is cut off when the session stops.
   const brief = { ...config, drainMs: 1 };
   const { taskQueue } = workers;

@@ -1,11 +1,9 @@
 // Opens a server for commands that need no worker, does the work, and leaves.
 import { type Log, formatLog } from '../system/log.ts';
-import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import type { OpenedServer } from '../client/face-types.ts';
+import type { MessageId, SessionId, OpenedServer } from '../client/faces/types.ts';
 import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
 import type { Cli } from './cli.ts';
-import { listenForSignals } from './signals.ts';
-import { openUnlessTold, waitForAbort } from './open-unless-told.ts';
+import { listenForSignals, openUnlessTold, waitForAbort } from './signals.ts';
 
 /** Time for a worker that has just started on a server that is not ours to become visible. */
 const PATIENCE_MS = 3_000;
@@ -14,7 +12,7 @@ const LONG_MS = 3_000;
 /** Returns the exit status of `work`, or of a signal, after which the server is left at once. */
 export async function withServer(cli: Cli, work: (opened: OpenedServer) => Promise<number>): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const { openWholeServer } = await import('../client/runtime/open-server.ts');
+  const { openWholeServer } = await import('../client/faces/servers.ts');
   const opening = openWholeServer({
     env: cli.env,
     role: 'command',
@@ -74,9 +72,9 @@ export async function sayIfNobodyWorks(
 ): Promise<void> {
   const workers = await sessions.describe(session);
   const { taskQueue, configuration } = workers;
-  const { describeNoWorker: nobodyWorks } = await import('../client/sessions/no-worker.ts');
+  const { describeNoWorker: nobodyWorks } = await import('../client/faces/sessions.ts');
   if (embedded !== null) {
-    const { workersOf } = await import('../worker/embedded/members.ts');
+    const { workersOf } = await import('../client/faces/servers.ts');
     if (workersOf(folder, taskQueue).length > 0) return;
     if (configuration) return cli.say(nobodyWorks(workers, session));
     cli.say(

@@ -1,8 +1,14 @@
 // Runs a server and a worker for `worker` and `dev`, until a signal or until the worker dies.
 import { resolve } from 'node:path';
 import type { Log } from '../system/log.ts';
-import { openLogStream, createWorkerLog } from '../worker/log.ts';
-import { createSupervision, superviseServer } from '../worker/embedded/supervise-server.ts';
+import {
+  openLogStream,
+  createWorkerLog,
+  createSupervision,
+  readDeployment,
+  requireOwnServer,
+  superviseServer,
+} from '../client/faces/staying.ts';
 import type {
   RunningWorker,
   OpenedServer,
@@ -11,25 +17,26 @@ import type {
   ChosenConfig,
   DumpFlags,
   UnconfinedFlag,
-} from '../client/face-types.ts';
-import { TASK_QUEUE } from '../workflows/contract/session.ts';
-import { openWholeServer } from '../client/runtime/open-server.ts';
-import { prepareWorker, startOwnWorker } from '../client/runtime/own-worker.ts';
-import { sayWhoseWork } from '../client/runtime/say-whose-work.ts';
-import { refuseBesideNewer } from '../client/runtime/newer.ts';
+  SilenceTeller,
+  SilentSession,
+  PerdureClient,
+} from '../client/faces/types.ts';
+import { TASK_QUEUE } from '../client/faces/basics.ts';
+import { openWholeServer } from '../client/faces/servers.ts';
+import { prepareWorker, startOwnWorker, sayWhoseWork } from '../client/faces/processes.ts';
+import { refuseBesideNewer, openMonitor, watchFleet, withDump, withUnconfined } from '../client/faces/flags.ts';
+import { nowText } from '../client/faces/words.ts';
+import { silenceOf } from '../client/faces/lists.ts';
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { type LogFlags, workerConfig, workersOfNew } from './worker-config.ts';
-import { refuseToSpoil } from './refuse-keyless.ts';
-import { waitForAbort, openUnlessTold } from './open-unless-told.ts';
-import { openMonitor, watchFleet } from '../client/runtime/monitor.ts';
-import { watchSilence } from '../client/runtime/watch-silence.ts';
-import { withDump } from '../client/runtime/dump-options.ts';
-import { withUnconfined } from '../client/runtime/unconfined.ts';
+import { refuseToSpoil } from './refuse-work.ts';
+import { waitForAbort, openUnlessTold, listenForSignals } from './signals.ts';
 import { askUnconfined } from './ask-unconfined.ts';
-import { listenForSignals } from './signals.ts';
 import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
+import { pause } from '../system/async.ts';
+import { reasonOf } from '../system/text.ts';
 
 export type Staying = {
   readonly opened: OpenedServer;
@@ -61,13 +68,17 @@ export async function withStayingWorker(
   { config: file, ...rest }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
+  const deployment = requireOwnServer(
+    readDeployment(original.env),
+    resolveConnection(original.env).kind === 'embedded',
+  );
   const cli = await withUnconfined(await withDump(original, rest.flags), rest.flags);
   const chosen = await workerConfig(cli, file);
   // A service that happens to have a terminal is not asked.
   if (rest.role === 'dev') await askUnconfined(cli, chosen.config);
   const monitor = await openMonitor(cli, rest.flags);
   try {
-    return await runStaying(cli, { ...rest, chosen, monitor }, ready);
+    return await runStaying(cli, { ...rest, chosen, monitor, deployment }, ready);
   } finally {
     await monitor?.close();
   }
@@ -76,11 +87,12 @@ export async function withStayingWorker(
 type Prepared = Omit<StayingWorker, 'config'> & {
   readonly chosen: ChosenConfig;
   readonly monitor: Monitor | null;
+  readonly deployment: ReturnType<typeof readDeployment>;
 };
 
 async function runStaying(
   cli: Cli,
-  { role, chosen, monitor, flags, tells = false, besideNewer = true }: Prepared,
+  { role, chosen, monitor, deployment, flags, tells = false, besideNewer = true }: Prepared,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
   keepHeapSmall(WORKER_HEAP);
@@ -91,7 +103,7 @@ async function runStaying(
   const say = (line: string): void => log('info', line);
   const exporter = monitor?.exporter;
   const logEvents = !(tells && cli.isTerminal && isSilentAbout(flags));
-  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents } as const;
+  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents, deployment } as const;
   // The worker's code loads while the server starts.
   const loading = prepareWorker(own);
   loading.catch(() => undefined);
@@ -134,4 +146,66 @@ const isSilentAbout = ({ logFile: file, logLevel: level, logFormat: format }: Lo
 function logTo({ cwd, env }: Cli, { logFile: file, logLevel: level, logFormat: format }: LogFlags): Log {
   const stream = file === undefined ? process.stderr : openLogStream(resolve(cwd(), file), process.stderr);
   return createWorkerLog(stream, env, { ...(level && { level }), ...(format && { format }) });
+}
+
+type WatchSilence = {
+  readonly sessions: Pick<PerdureClient, 'list'>;
+  /** Null where no hook wants to know. */
+  readonly teller: SilenceTeller | null;
+  /** Gets a line when sessions cannot be looked at. */
+  readonly say: (line: string) => void;
+  /** Milliseconds between looks; absent: a tenth of the silence, at most half a minute. */
+  readonly everyMs?: number;
+};
+
+const MOST_BETWEEN_MS = 30_000;
+
+/**
+ * Looks for runs without progress for some time, for the hooks `silent` of this process's worker
+ * (O14). The returned function ends it and resolves when nothing of it runs.
+ */
+export function watchSilence({ sessions, teller, say, everyMs }: WatchSilence): () => Promise<void> {
+  if (teller === null) return () => Promise.resolve();
+  const stop = new AbortController();
+  const watching = lookOn(
+    { sessions, teller, say },
+    everyMs ?? Math.min(MOST_BETWEEN_MS, teller.afterMs / 10),
+    stop.signal,
+  );
+  return () => {
+    stop.abort();
+    return watching;
+  };
+}
+
+type Watched = Omit<WatchSilence, 'everyMs'> & { readonly teller: SilenceTeller };
+
+async function lookOn(watch: Watched, everyMs: number, signal: AbortSignal): Promise<void> {
+  const telling = new Set<Promise<void>>();
+  while (await pause(everyMs, signal)) {
+    try {
+      for await (const run of findSilent(watch, signal)) {
+        const report = watch.teller
+          .tell(run, signal)
+          .catch((error: unknown) => watch.say(`silent run ${run.session} cannot be told: ${reasonOf(error)}`))
+          .finally(() => telling.delete(report));
+        telling.add(report);
+      }
+    } catch (error) {
+      if (!signal.aborted) watch.say(`silent runs cannot be looked for: ${reasonOf(error)}`);
+    }
+  }
+  await Promise.all(telling);
+}
+
+async function* findSilent({ sessions, teller }: Watched, signal: AbortSignal): AsyncIterable<SilentSession> {
+  const idle = `idle>${Math.ceil(teller.afterMs / 1_000)}s`;
+  for await (const found of sessions.list({ filter: `phase:running ${idle}`, open: true, signal })) {
+    const { session, title, cwd, facts, running } = found;
+    if (!running || (silenceOf(found, Date.now()) ?? 0) < teller.afterMs) continue;
+    const { lastSign, doing } = running;
+    // A run that only waits for its agents is told of by their own sessions.
+    if (doing.length > 0 && doing.every(({ kind }) => kind === 'agents')) continue;
+    yield { session, title, cwd, depth: facts?.agent?.depth ?? 0, lastSign, doing: nowText(running) || null };
+  }
 }

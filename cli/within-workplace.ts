@@ -1,12 +1,11 @@
 // Opens a workplace for a command, and leaves it as the signals ask.
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
-import { listenForSignals, type Signals } from './signals.ts';
-import type { ChosenConfig, OpenWorkplace, Workplace } from '../client/face-types.ts';
+import { listenForSignals, type Signals, openUnlessTold, waitForAbort } from './signals.ts';
+import type { ChosenConfig, OpenWorkplace, Workplace } from '../client/faces/types.ts';
 import { pause } from '../system/async.ts';
 import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 import { logToPerson } from './with-server.ts';
-import { openUnlessTold, waitForAbort } from './open-unless-told.ts';
 
 /** Milliseconds for leaving a server after a second Ctrl-C. */
 const HURRY_MS = 3_000;
@@ -30,7 +29,7 @@ export async function withinWorkplace(
 ): Promise<number> {
   keepHeapSmall(WORKER_HEAP);
   const signals = listenForSignals(source, (status) => process.exit(status));
-  const { openWorkplace } = await import('../client/runtime/workplace.ts');
+  const { openWorkplace } = await import('../client/faces/workplace.ts');
   const opening = openWorkplace({
     ...open,
     env: cli.env,

@@ -11,13 +11,11 @@ import type {
   Staffing,
   DumpFlags,
   UnconfinedFlag,
-} from '../client/face-types.ts';
-import { METRICS_OPTION } from '../client/runtime/monitor.ts';
-import type { ForWorkers } from '../workflows/contract/task-queue.ts';
+  ForWorkers,
+} from '../client/faces/types.ts';
+import { METRICS_OPTION, UNCONFINED_OPTION, DUMP_OPTION, DUMP_READABLE_OPTION } from '../client/faces/flags.ts';
 import { openDataFolder } from '../connection/data-folder.ts';
-import { UNCONFINED_OPTION } from '../client/runtime/unconfined.ts';
 import type { Cli } from './cli.ts';
-import { DUMP_OPTION, DUMP_READABLE_OPTION } from '../client/runtime/dump-options.ts';
 
 export type ConfigFlags = { readonly config?: string };
 
@@ -50,7 +48,7 @@ export function addStayingOptions(command: Command): Command {
 
 /** Throws ConfigProblem. */
 export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string): Promise<ChosenConfig> {
-  const { chooseConfig } = await import('../client/runtime/session-workers.ts');
+  const { chooseConfig } = await import('../client/faces/workers.ts');
   return chooseConfig(file === undefined ? undefined : resolve(cli.cwd(), file), cli.env);
 }
 
@@ -60,7 +58,7 @@ export async function workersOfNew(
   chosen: ChosenConfig,
   session: string,
 ): Promise<ForWorkers> {
-  const { workersFor } = await import('../client/runtime/session-workers.ts');
+  const { workersFor } = await import('../client/faces/workers.ts');
   return workersFor(chosen, openDataFolder(env), session);
 }
 
@@ -74,7 +72,7 @@ export async function placeConfig(
   chosen: ChosenConfig,
   about: { readonly session: string; readonly mine: ForWorkers },
 ): Promise<Staffing> {
-  const { staffFor } = await import('../client/runtime/session-workers.ts');
+  const { staffFor } = await import('../client/faces/workers.ts');
   return staffFor(opened, chosen, { ...about, env });
 }
 

@@ -15,7 +15,7 @@ import type { PerdureClient } from './perdure-client.ts';
 import type { Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';
 import { type ClientSettings, type CreateClient, startSession } from './sessions/start.ts';
-import { parseSessionId } from './sessions/session-id.ts';
+import { parseSessionId } from './sessions/ids.ts';
 import { countSessions } from './sessions/find/count-sessions.ts';
 import { listSessions, listPage } from './sessions/find/list-sessions.ts';
 import { observeHosts } from './sessions/observed-phase.ts';
@@ -171,7 +171,8 @@ function createFiles(means: ClientMeans, { wait }: MethodWaits): Pick<PerdureCli
         const entries = await means.readTranscript(session);
         if (!options.snapshots) throw new ClientProblem('refused', 'this client has no data folder with snapshots');
         const reading = options.snapshots(hasPacks(entries));
-        return diffSession({ session, cwd, reading, store: options.store }, { entries, first: 0 }, range);
+        const lost = options.lostSnapshots?.(session) ?? null;
+        return diffSession({ session, cwd, reading, store: options.store, lost }, { entries, first: 0 }, range);
       }),
   };
 }

@@ -119,6 +119,6 @@ export type { ScheduleInfo, Schedules } from './schedules/schedules.ts';
 export type { SessionCounts } from './sessions/find/count-sessions.ts';
 export type { ListOptions, PageOptions, SessionPage } from './sessions/find/list-sessions.ts';
 export { FilterProblem } from './sessions/find/parse-filter.ts';
-export { newSessionId } from './sessions/session-id.ts';
-export { newMessageId } from './sessions/message-id.ts';
+export { newSessionId } from './sessions/ids.ts';
+export { newMessageId } from './sessions/ids.ts';
 export type { SeenPhase, SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';

@@ -1,6 +1,6 @@
 // Figures and plots of the page: short amounts, times that stay up to date, meters, and plots that
 // the server draws as SVG.
-import { formatMoment } from '../client/units.ts';
+import { formatMoment } from '../client/faces/basics.ts';
 
 /** Formats a whole number: 2,100. */
 export const formatNumber = (n: number): string => n.toLocaleString('en');

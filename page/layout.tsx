@@ -1,9 +1,9 @@
 // The frame around every page, and the small marks that show a state by a word and a colour.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import { formatMoment } from '../client/units.ts';
+import { formatMoment } from '../client/faces/basics.ts';
 import { viewerNow } from './hosting/viewer.ts';
-import { Icon } from './icons.tsx';
+import { Icon } from './primitives.tsx';
 
 /** Sections of the page, as the rail names them. */
 type Section = 'inbox' | 'sessions' | 'schedules' | 'workers' | 'usage' | 'compare';

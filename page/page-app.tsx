@@ -4,21 +4,21 @@ import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Child } from 'hono/jsx';
 import { showUnseen, reasonOf } from '../system/text.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { ClientProblem } from '../client/problem.ts';
+import type { SessionId } from '../client/faces/types.ts';
+import { ClientProblem } from '../client/faces/start.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';
 import { OWNER } from './hosting/people.ts';
-import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './session/reading-routes.ts';
+import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './session/reading-routes.tsx';
 import { addShareForm, addSharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
 import { sendFeed } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
-import { readFrame } from './frame/frame-state.tsx';
+import { readFrame, sumCounts } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';
-import { EmptyCard } from './empty-card.tsx';
+import { EmptyCard } from './primitives.tsx';
 import { TimedText } from './figures.tsx';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
@@ -28,8 +28,7 @@ import { type FleetFeed, openFleetFeed } from './fleet/fleet-feed.tsx';
 import { allowMany, keepRule, undoRule, type InboxDone } from './inbox/inbox-actions.ts';
 import { InboxFeed } from './inbox/inbox-feed.tsx';
 import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
-import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
-import { countViews } from './fleet/view-counts.ts';
+import { filterProblem, fleetQuery, readFleetView, wholeFilter } from './fleet/fleet-view.ts';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { newTaskForm, startTask } from './tasks/new-task.tsx';
 import { readUsage, usageCsv } from './usage/usage.ts';
@@ -43,6 +42,12 @@ import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/sche
 const FLEET_LINGER_MS = 5_000;
 const LARGEST_BODY = 2 * 1024 * 1024;
 
+/** Another app on the page's port, below a path of its own, which lets people in by itself. */
+export type MountedApp = { readonly path: string; readonly app: Hono; close(): void };
+
+/** Makes such an app for those who may use the page. */
+export type MountApp = (access: Access) => MountedApp;
+
 /** The page with its open feeds. Close it once. */
 export class OpsPage {
   readonly app = new Hono();
@@ -54,8 +59,9 @@ export class OpsPage {
   readonly #inboxes: Inboxes;
   readonly #workers: OpenFeeds<'all', WorkersFeed>;
   readonly #plans: OpenFeeds<'all', SchedulesFeed>;
+  readonly #mounted: MountedApp | undefined;
 
-  constructor(ports: PagePorts, access: Access) {
+  constructor(ports: PagePorts, access: Access, mount?: MountApp) {
     [this.#ports, this.#access] = [ports, access];
     this.feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
     this.#fleets = openFeeds((query: string, isWatched) => openFleetFeed(ports, query, isWatched), FLEET_LINGER_MS);
@@ -63,6 +69,7 @@ export class OpsPage {
     this.#workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
     this.#plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
     this.api = apiApp(ports, access);
+    this.#mounted = mount?.(access);
     this.#addGuards();
     this.#addFleet();
     this.#addSessions();
@@ -78,6 +85,7 @@ export class OpsPage {
 
   close(): void {
     for (const open of [this.api, this.feeds, this.#fleets, this.#plans, this.#inboxes, this.#workers]) open.close();
+    this.#mounted?.close();
   }
 
   /** Acts in the name of the person who asks. */
@@ -88,6 +96,7 @@ export class OpsPage {
   #addGuards(): void {
     const { app } = this;
     app.route(API, this.api.app);
+    if (this.#mounted) app.route(this.#mounted.path, this.#mounted.app);
     app.use(guardPage(this.#access));
     app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
     app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
@@ -341,4 +350,23 @@ function ProblemPage({ title, text }: { readonly title: string; readonly text: s
       </EmptyCard>
     </Layout>
   );
+}
+
+/** More views have no counts. */
+const MOST = 20;
+
+/**
+ * Counts the sessions of the views that a browser keeps, by their addresses; null for one that
+ * cannot be counted.
+ */
+async function countViews(
+  { counts }: Pick<PagePorts, 'counts'>,
+  addresses: readonly string[],
+): Promise<readonly (number | null)[]> {
+  const counted = addresses.slice(0, MOST).map(async (address) => {
+    if (!address.startsWith('/?')) return null;
+    const filter = wholeFilter(readFleetView(new URLSearchParams(address.slice(2))));
+    return filterProblem(filter) === null ? sumCounts(await counts({ filter })) : null;
+  });
+  return Promise.all(counted);
 }

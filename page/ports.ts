@@ -11,8 +11,6 @@ import type {
   SessionDescription,
   SessionCounts,
   ListOptions,
-} from '../client/index.ts';
-import type {
   OpenedServer,
   SessionReading,
   Finder,
@@ -21,47 +19,50 @@ import type {
   RecentRequests,
   ReadRunning,
   StepReader,
-} from '../client/face-types.ts';
-import { hasPacks } from '../store/snapshots/packs.ts';
-import type { Hash, SessionId } from '../workflows/contract/ids.ts';
-import type { PendingApproval, RunOptions } from '../workflows/contract/session.ts';
+  Hash,
+  SessionId,
+  PendingApproval,
+  RunOptions,
+} from '../client/faces/types.ts';
+import { hasPacks, diffSession, openShadowReading } from '../client/faces/files.ts';
+import { abortWith, describeNoWorker } from '../client/faces/sessions.ts';
+import {
+  createClient,
+  ClientMeans,
+  openUnstored,
+  withPorts,
+  countSessions,
+  holdRows,
+  listPage,
+  readRecent,
+  runningReader,
+  findSessionHost,
+} from '../client/faces/reading.ts';
+import {
+  readSession,
+  headOf,
+  transcriptReader,
+  backgroundReader,
+  findLastDecision,
+  readStartOptions,
+  stepReader,
+} from '../client/faces/history.ts';
 import type { Env } from '../connection/data-folder.ts';
 import { AsyncResource } from 'node:async_hooks';
 import { Client } from '@temporalio/client';
 import { createClientConverter } from '../connection/payloads/data-converter.ts';
-import { abortWith } from '../client/async.ts';
-import { createClient } from '../client/client.ts';
 import { readBeats, type WorkerBeat } from '../connection/worker-beats.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import type { OperationName } from '../client/operations/operations.ts';
-import { ClientMeans } from '../client/sessions/client-means.ts';
-import { diffSession } from '../client/sessions/files/diff-session.ts';
-import { openShadowReading } from '../client/sessions/files/read-shadow.ts';
-import { openUnstored, withPorts } from '../client/sessions/folder-ports.ts';
-import { readSession } from '../client/sessions/read.ts';
-import { headOf } from '../client/sessions/newest-head.ts';
-import { transcriptReader } from '../client/sessions/transcript-reader.ts';
-import { countSessions } from '../client/sessions/find/count-sessions.ts';
-import { holdRows } from '../client/sessions/find/hold-rows.ts';
-import { listPage } from '../client/sessions/find/list-sessions.ts';
-import { backgroundReader } from '../client/sessions/history/background-reader.ts';
-import { findLastDecision } from '../client/sessions/find/last-decision.ts';
-import { readRecent } from '../client/sessions/history/recent.ts';
-import { readStartOptions } from '../client/sessions/history/start-options.ts';
-import { runningReader } from '../client/sessions/running/read-running.ts';
-import { stepReader } from '../client/sessions/history/steps.ts';
 import { isQueuePolled } from '../connection/worker-polls.ts';
-import { describeNoWorker } from '../client/sessions/no-worker.ts';
-import { findSessionHost } from '../worker/config/session-host.ts';
 import type { FileNow } from './call-views/file-change.ts';
 import { readWorkspaceFile } from './inbox/workspace-file.ts';
 import { readStartedSince } from './usage/usage.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';
-import { type FrameHealth, lookAtHealth } from './frame/health.ts';
-import { countStrayed } from './frame/strayed-sessions.ts';
+import { type FrameHealth, lookAtHealth, countStrayed } from './frame/health.ts';
 import { type ReadPollers, readPollers } from './workers/pollers.ts';
 
 /** Methods that act on sessions for a person. */

@@ -8,10 +8,9 @@ import { type ApiError, buildApiError, buildInvalidRequest } from './api-error.t
 import type { ParsedRequest } from './script.ts';
 import type { Bindings } from './thinking/bindings.ts';
 import { buildShownRequest, type Transformation } from './thinking/check-thinking.ts';
-import { contentTypeProblem, headerProblem, SAMPLING_VERSION } from './validate/headers.ts';
+import { contentTypeProblem, headerProblem, SAMPLING_VERSION, BETAS } from './validate/betas.ts';
 import { requestProblem } from './validate/request.ts';
 import type { RequestRules } from './validate/shape.ts';
-import { BETAS } from './validate/betas.ts';
 import { isUtf8 } from 'node:buffer';
 
 /** A request that is answered. */

@@ -91,19 +91,18 @@ type ChangingOptions = {
   /** The tools until the provider has answered. Throws as createRegistry does. */
   readonly initial: readonly Tool[];
   readonly log: Log;
-  /**
-   * Milliseconds that a refresh waits. A provider that takes longer is not waited for again until
-   * it has answered.
-   */
-  readonly boundMs?: number;
 };
 
+/**
+ * Milliseconds that a refresh waits. A provider that takes longer is not waited for again until it
+ * has answered.
+ */
 const BOUND_MS = 5_000;
 
 /** Creates the registry. `provider` answers the whole list, the built-in tools included. */
 export function createChangingRegistry(
   provider: ToolProvider,
-  { initial, log, boundMs = BOUND_MS }: ChangingOptions,
+  { initial, log }: ChangingOptions,
 ): ToolRegistry & { refresh(): Promise<void> } {
   let current = { tools: initial, registry: createRegistry(initial) };
   let asking: { readonly answered: Promise<void>; late: boolean } | null = null;
@@ -136,12 +135,12 @@ export function createChangingRegistry(
         (await awaitInTime(
           waiting.answered.then(() => true),
           false,
-          boundMs,
+          BOUND_MS,
         ))
       )
         return;
       waiting.late = true;
-      complain(`it was not there within ${boundMs} ms.`);
+      complain(`it was not there within ${BOUND_MS} ms.`);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Observe } from '../store/live/observe.ts';
 import type { Redact } from '../system/redact.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
-import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
+import type { AfterStopHandler, Deps, HostMeans, RunDefaults } from '../activities/deps.ts';
 import type { HookConfig } from '../activities/hooks/hook-config.ts';
 import { createHookRunner } from '../activities/hooks/hook-runner.ts';
 import type { Network } from '../system/network.ts';
@@ -14,7 +14,7 @@ import type { Live } from '../store/live/follow.ts';
 import { openLive } from '../store/live/open-live.ts';
 import { createMemory } from '../activities/memory/memory.ts';
 import { createSmallModelFactory } from '../activities/compaction/small-model.ts';
-import type { McpBounds, McpServers } from '../tools/mcp/servers.ts';
+import type { McpServers } from '../tools/mcp/servers.ts';
 import { createConfigReader } from '../store/configuration.ts';
 import { readSkillSettings } from '../tools/builtin/files/skills.ts';
 import type { WebSettings } from '../tools/builtin/files/options.ts';
@@ -69,7 +69,6 @@ export type DepsSettings = {
   /** Tools in addition to the built-in ones; a function is asked again between iterations (L44). */
   readonly tools?: ToolSource | undefined;
   readonly mcpServers?: McpServers | undefined;
-  readonly mcpBounds?: Partial<McpBounds> | undefined;
   /** Variables for commands and other tools, kept in this process. */
   readonly toolEnv?: ToolEnv | undefined;
   readonly webFetch?: WebSettings | undefined;
@@ -212,18 +211,18 @@ export async function createDeps(
     dataDir,
     places: sandbox.places,
     host,
-    ...(host && {
-      hosts: {
-        hosted,
-        graceMs: settings.hosts?.graceMs ?? HOST_GRACE_MS,
-        isAtWork: isQueueServed,
-      },
-    }),
+    ...(host && { hosts: createHostMeans(hosted, settings.hosts) }),
     defaults: chosen,
     now: Date.now,
     random: Math.random,
     sandbox,
   };
+}
+
+function createHostMeans(hosted: HostedSessions, { graceMs = HOST_GRACE_MS }: HostSettings = {}): HostMeans {
+  let isLeaving = false;
+  const leaving = { isLeaving: () => isLeaving, beginLeaving: () => void (isLeaving = true) };
+  return { hosted, graceMs, isAtWork: isQueueServed, ...leaving };
 }
 
 /** Opens the registry. The first list of a changing one is loaded before the first run opens. */
@@ -234,17 +233,17 @@ async function openRegistry(own: readonly Tool[], others: ToolSource, log: Log):
   return changing;
 }
 
-type ServersOptions = Pick<DepsSettings, 'mcpServers' | 'mcpBounds' | 'env' | 'dataDir' | 'log' | 'network'> & {
+type ServersOptions = Pick<DepsSettings, 'mcpServers' | 'env' | 'dataDir' | 'log' | 'network'> & {
   readonly sandbox: Sandbox;
 };
 
 async function addServers(
   base: ToolRegistry,
-  { mcpServers = {}, mcpBounds = {}, ...how }: ServersOptions,
+  { mcpServers = {}, ...how }: ServersOptions,
 ): Promise<{ readonly registry: ToolRegistry; readonly servers?: ToolServers }> {
   if (Object.keys(mcpServers).length === 0) return { registry: base };
   const { openServers } = await import('../tools/mcp/open-servers.ts');
-  return openServers(mcpServers, base, { ...how, bounds: mcpBounds });
+  return openServers(mcpServers, base, how);
 }
 
 function redactStack({ stack, ...fields }: LogFields = {}, redact: Redact): LogFields {

@@ -10,7 +10,7 @@ import { type CallKey, type Hash, keyHead, type SessionId } from '../../workflow
 import type { HookRunner } from '../hooks/hooks.ts';
 import type { Attempt } from '../attempt.ts';
 import type { AskPeople } from '../../tools/people/ask-people.ts';
-import type { Host } from '../../system/process/host.ts';
+import type { Host } from '../../system/process/kill-tree.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
 import type { CallBlock, ClaimedCallOptions, EarlyCallOptions } from './call-port.ts';
 import { type JournaledCall, recordChild } from './journal.ts';

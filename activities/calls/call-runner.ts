@@ -12,7 +12,7 @@ import { toolEndEvent } from '../../store/live/retell.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
 import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
-import { thisHost, type Host } from '../../system/process/host.ts';
+import { thisHost, type Host } from '../../system/process/kill-tree.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';
@@ -38,10 +38,14 @@ import type {
   CallTraits,
   ClaimedCallOptions,
   EarlyCallOptions,
+  CloseFailure,
 } from './call-port.ts';
-import { closeTools } from './close-tools.ts';
 import { executeCall, executeEarly, type CallDone } from './execute.ts';
 import { type CallSettings, planCall } from './prepare.ts';
+import { runWithin } from '../../system/async.ts';
+import { clip, reasonOf } from '../../system/text.ts';
+import { isListed } from '../../tools/listed.ts';
+import type { ClosedRun } from '../../tools/tool.ts';
 
 type RunnerOptions = {
   readonly ofHost?: Store;
@@ -261,4 +265,28 @@ function hashCall({ name, input }: CallBlock): string {
     .update(JSON.stringify([name, hashed]))
     .digest('base64url')
     .slice(0, 12);
+}
+
+/** Milliseconds. The end of the run waits for the tools this long. */
+const CLOSE_MS = 5_000;
+
+/** Closes the tools that the run was offered, all at once. Never throws. */
+export async function closeTools(
+  registry: ToolRegistry,
+  { tools }: Pick<RunConfig, 'tools'>,
+  run: ClosedRun,
+  ms = CLOSE_MS,
+): Promise<readonly CloseFailure[]> {
+  const offered = registry.definitions().filter(({ name }) => isListed(tools, name));
+  const closing = offered.map(async ({ name }): Promise<readonly CloseFailure[]> => {
+    const tool = registry.get(name);
+    if (tool?.close === undefined) return [];
+    try {
+      await runWithin(ms, run.signal, (signal) => tool.close?.({ ...run, signal }));
+      return [];
+    } catch (error) {
+      return [{ tool: name, detail: clip(reasonOf(error)) }];
+    }
+  });
+  return (await Promise.all(closing)).flat();
 }

@@ -1,11 +1,10 @@
 // When a workspace has many notes of runs, the small model merges them into fewer, each point with
 // its date (L80). Notes are words of strangers: an answer replaces only notes that it names, and
 // one that would lose what they say replaces none of them.
-import { randomBytes } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { stat, link, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Attempt } from '../attempt.ts';
-import { isGivenUp } from '../attempt.ts';
+import { type Attempt, isGivenUp } from '../attempt.ts';
 import { writeQuestion } from '../compaction/questions.ts';
 import type { SmallModel } from '../compaction/small-model.ts';
 import type { Deps } from '../deps.ts';
@@ -14,11 +13,9 @@ import { pickObservedRun } from '../../store/live/observe.ts';
 import { runFields } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
-import { type NewNote, mergeNotes } from './merge-notes.ts';
-import { endLease, takeLease } from './merge-lease.ts';
-import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes } from './notes.ts';
-import { REPLACED_NOTES } from './pending-merge.ts';
-import { quoteNote } from './quote-note.ts';
+import { type NewNote, mergeNotes, renameIfFree, rethrowUnless } from './merge-notes.ts';
+import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes, quoteNote } from './notes.ts';
+import { REPLACED_NOTES, MERGE } from './pending-merge.ts';
 
 type ConsolidateWork = {
   readonly folder: string;
@@ -180,4 +177,53 @@ const DATES_BYTES = 100;
 function writeDates(from: readonly DatedNote[], today: string): string {
   const dates = from.map(({ date }) => date).toSorted();
   return `Merged on ${today} from ${from.length} of ${dates[0]} to ${dates.at(-1)}.`;
+}
+
+const LEASE = '.merging';
+const LEASE_MS = 3_600_000;
+
+/**
+ * Lets one merge at a time run in a folder, across processes: a file says when one began. After a
+ * failure, or a kill, it stays until its time is over.
+ */
+export async function takeLease(folder: string, now: number): Promise<boolean> {
+  const path = join(folder, LEASE);
+  const draft = `${path}.${randomUUID()}`;
+  const old = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(draft, String(now), { flag: 'wx', mode: 0o600 });
+    const began = await readLease(path);
+    if (began !== null) {
+      if (Math.abs(now - Number(began)) < LEASE_MS || !(await renameIfFree(path, old))) return false;
+      // Another worker was quicker, and its lease was taken.
+      if ((await readLease(old)) !== began) return (await linkIfFree(old, path), false);
+    }
+    if (!(await linkIfFree(draft, path))) return false;
+  } finally {
+    for (const each of [draft, old]) await rm(each, { force: true });
+  }
+  await removeDrafts(folder);
+  return true;
+}
+
+export async function endLease(folder: string): Promise<void> {
+  await rm(join(folder, LEASE), { force: true });
+}
+
+async function readLease(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch((error: unknown) => (rethrowUnless('ENOENT')(error), null));
+}
+
+async function linkIfFree(from: string, to: string): Promise<boolean> {
+  return link(from, to).then(
+    () => true,
+    (error: unknown) => (rethrowUnless('EEXIST', 'ENOENT')(error), false),
+  );
+}
+
+/** Removes the drafts of attempts that died. */
+async function removeDrafts(folder: string): Promise<void> {
+  const names = await readdir(folder);
+  const left = names.filter((name) => name.startsWith(`${MERGE}.`) || name.startsWith(`${LEASE}.`));
+  for (const name of left) await rm(join(folder, name), { recursive: true, force: true });
 }

@@ -17,8 +17,7 @@ import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts'
 import { limitsLeft, renderFinishedRun } from './ended-run.ts';
 import { consolidateNotes } from './consolidate.ts';
 import { finishMerge } from './merge-notes.ts';
-import { addNote, hasNote, MOST_NOTES, type Note, noteName, notesFolder, readNotes } from './notes.ts';
-import { quoteNote } from './quote-note.ts';
+import { addNote, hasNote, MOST_NOTES, type Note, noteName, notesFolder, readNotes, quoteNote } from './notes.ts';
 
 type RunEntries = Pick<EndedRun, 'entries'>;
 

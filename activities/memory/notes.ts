@@ -183,3 +183,8 @@ const hashName = (text: string): string => createHash('sha256').update(text).dig
 function toReadable(text: string, most: number): string {
   return text.replaceAll(/[^\w-]+/g, '_').slice(0, most) || '_';
 }
+
+/** Quotes a note that stands among others, so that only our own lists begin a line with `===`. */
+export function quoteNote(text: string): string {
+  return text.replaceAll(/^(?=[ \t]*=== )/gm, '> ');
+}

@@ -2,7 +2,7 @@
 // be written or deleted, a database with what lies beside it, those that work in the folder, and
 // the session's own commands in the background.
 import { backgroundRoot, openBackgroundFolder } from '../../system/process/background-files.ts';
-import { findFolderUse, type FolderUse } from '../../system/process/folder-use.ts';
+import { findFolderUse, type FolderUse } from '../../system/process/programs.ts';
 import { clip, onOneLine } from '../../system/text.ts';
 import { type RawPath, showPath, type SnapshotChange } from '../../store/snapshots/listing.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { clip, describeExit, onOneLine, reasonOf } from '../../system/text.ts';
-import { gitEnvironment } from '../../system/process/git-environment.ts';
+import { gitEnvironment } from '../../system/process/environment.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';

@@ -1,8 +1,9 @@
-// Takes a person's answer to a question of the model (L81).
-import { answerProblem } from '../../client/sessions/decide.ts';
-import type { WaitingApproval, PerdureClient } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import { areNumbered, parseQuestion } from '../../client/render/approval-text.ts';
+// Takes a person's answer to a question of the model (L81), and reads the input of a call as a
+// person writes it: one JSON object.
+import { answerProblem } from '../../client/faces/sessions.ts';
+import type { WaitingApproval, PerdureClient } from '../../client/faces/types.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { areNumbered, parseQuestion } from '../../client/faces/words.ts';
 import { UsageError } from '../errors.ts';
 
 type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };
@@ -30,4 +31,20 @@ export function chooseAnswer(input: unknown, answer: string): string {
   const what = text === '' ? 'an empty answer' : oneLine(text, 80);
   const wanted = numbered ? `a number from 1 to ${options.length}` : 'one of the options, as it is written';
   throw new UsageError(`${what} is not offered: give ${wanted}`);
+}
+
+/** Reads the input of a call, one JSON object. Throws UsageError. */
+export function parseCallInput(text: string): Readonly<Record<string, unknown>> {
+  const value = parseJson(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UsageError(`the input ${oneLine(text, 80)} is not a JSON object: write it as {"name": "value"}`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const why = error instanceof SyntaxError ? error.message : String(error);
+    throw new UsageError(`the input is not JSON: ${oneLine(why, 200)}`);
+  }
 }

@@ -1,20 +1,26 @@
 // Asks the person at the terminal about waiting calls and questions of the model, one at a time
-// (L55, L81). When someone decides elsewhere, the question is withdrawn.
+// (L55, L81): those of the session that is followed, or of any, oldest first. When someone decides
+// elsewhere, the question is withdrawn.
 import { reasonOf } from '../../system/text.ts';
-import { reasonProblem } from '../../client/sessions/decide.ts';
-import type { ApprovalEvent, WaitingApproval, PerdureClient } from '../../client/index.ts';
-import type { AlwaysRules } from '../../client/face-types.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { oneLine } from '../../client/paint.ts';
-import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-import { approvalHint } from '../../client/render/approval-text.ts';
+import { reasonProblem } from '../../client/faces/sessions.ts';
+import { createAlwaysRules, ruleFor } from '../../client/faces/rules.ts';
+import type {
+  ApprovalEvent,
+  WaitingApproval,
+  PerdureClient,
+  AlwaysRules,
+  OpenedServer,
+} from '../../client/faces/types.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { ClientProblem, oneLine } from '../../client/faces/start.ts';
+import { permissionsProblem } from '../../client/faces/options.ts';
+import { approvalHint, callToDecideText, approvalText } from '../../client/faces/words.ts';
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
-import { createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
-import { answerFromLine } from './answer-question.ts';
-import { LATER, pickDecision } from './pick-decision.ts';
-import { parseCallInput } from './parse-input.ts';
+import { answerFromLine, parseCallInput } from './answer-question.ts';
+import { LATER, pickDecision, isPicked } from './pick-decision.ts';
+import { withDecidingWorker } from '../decide-session.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;
@@ -222,4 +228,43 @@ async function editInput(cli: Terminal, input: unknown, text: string, signal: Ab
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
   const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', signal, '');
   return line === null || line === undefined || line.trim() === '' ? null : parseCallInput(line);
+}
+
+export async function decideInTurn(cli: Cli, opened: OpenedServer, waiting: readonly WaitingApproval[]): Promise<void> {
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave }) ?? null;
+  const { sessions } = opened;
+  let decided = 0;
+  const carryOut = async <T>(session: string, word: string, act: () => Promise<T>): Promise<T> => {
+    const { taskQueue } = await sessions.describe(session);
+    const done = await withDecidingWorker(cli, opened, taskQueue, act);
+    decided += 1;
+    cli.say(word);
+    return done;
+  };
+  const deciders: Parameters<typeof askApprovals>[1] = {
+    approve: (session, ...rest) => carryOut(session, 'allowed', () => sessions.approve(session, ...rest)),
+    deny: (session, ...rest) => carryOut(session, 'denied', () => sessions.deny(session, ...rest)),
+    answer: (session, ...rest) => carryOut(session, 'answered', () => sessions.answer(session, ...rest)),
+  };
+  const asking = askApprovals({ ...cli, input }, deciders);
+  try {
+    for (const [at, approval] of waiting.entries()) {
+      if (left.signal.aborted) break;
+      const { title } = await sessions.describe(approval.session);
+      cli.print(`${cli.out.dim(`── ${at + 1} of ${waiting.length} · ${oneLine(title, 80)} · ${approval.session}`)}\n`);
+      // Where a line answers, the text says all that a menu would.
+      const isLine = !input?.pick || (approval.question && !isPicked(approval));
+      cli.print(`${isLine ? approvalText(cli.out, approval) : callToDecideText(cli.out, approval)}\n`);
+      await Promise.race([
+        asking.ask(approval),
+        new Promise((resolve) => left.signal.addEventListener('abort', resolve)),
+      ]);
+    }
+  } finally {
+    input?.close();
+    await asking.stop();
+  }
+  cli.say(`${formatCount(decided, 'decision')} of ${waiting.length}`);
 }

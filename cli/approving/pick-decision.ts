@@ -1,10 +1,10 @@
 // Asks for a decision with one key. The answer is a line as a person could have typed it, so that
 // both ways of deciding have one meaning.
-import { oneLine } from '../../client/paint.ts';
-import { areNumbered, ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
-import type { WaitingApproval } from '../../client/index.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { areNumbered, ofAgent, parseQuestion } from '../../client/faces/words.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { ruleFor, rulesFor } from '../../client/faces/rules.ts';
 import type { Input } from '../typing/input.ts';
-import { ruleFor, rulesFor } from '../../client/sessions/always-allow.ts';
 
 type Asking = Required<Pick<Input, 'ask' | 'pick'>>;
 

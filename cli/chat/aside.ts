@@ -1,9 +1,8 @@
 // Asks a question aside at a terminal, by `/btw`, while a session is followed. The answer appears
 // among the output of the run.
 import { reasonOf } from '../../system/text.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { PerdureClient } from '../../client/index.ts';
-import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
+import type { SessionId, PerdureClient } from '../../client/faces/types.ts';
+import { asideCost } from '../../client/faces/words.ts';
 
 type Asking = {
   readonly sessions: Pick<PerdureClient, 'askAside'>;

@@ -2,13 +2,20 @@
 // person leaves. The session stays and goes on.
 import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Workplace, RunConfig } from '../../client/face-types.ts';
-import type { PerdureClient } from '../../client/index.ts';
-import { isAtRest } from '../../client/follow/goal.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
-import { readSession } from '../../client/sessions/read.ts';
+import type {
+  SessionId,
+  Workplace,
+  RunConfig,
+  PerdureClient,
+  PermissionMode,
+  SessionFacts,
+} from '../../client/faces/types.ts';
+import { isAtRest } from '../../client/faces/sessions.ts';
+import { formatTokens } from '../../client/faces/basics.ts';
+import { ClientProblem, createRedactor, oneLine } from '../../client/faces/start.ts';
+import { isUnderWay } from '../../client/faces/lists.ts';
+import { readSession } from '../../client/faces/history.ts';
+import { totalTokens } from '../../client/faces/contract.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { openRunScreen, type RunScreen } from '../run-screen.ts';
@@ -17,18 +24,10 @@ import type { InputHistory } from './input-history.ts';
 import { slashCommand, slashCommands } from './slash-commands.ts';
 import type { Talk } from './talk.ts';
 import { basename } from 'node:path';
-import { totalTokens } from '../../workflows/contract/loop.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
-import type { SessionFacts } from '../../workflows/contract/facts.ts';
-import { createRedactor } from '../../worker/redact.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatTokens } from '../../client/units.ts';
 import type { RunStatus } from '../render/run-status.ts';
-import { completeChat } from './chat-completion.ts';
-import { type FooterFacts, footerText } from './footer.ts';
-import { readGitBranch } from './git-branch.ts';
+import { completeChat, listWorkspaceFiles } from './completion-sources.ts';
+import { type FooterFacts, footerText, readGitBranch } from './footer.ts';
 import { runShellLine, shellLineOf, type ShellRun, withShellRuns } from './shell-line.ts';
-import { listWorkspaceFiles } from './workspace-files.ts';
 
 export type ChatConversation = {
   readonly workplace: Workplace;

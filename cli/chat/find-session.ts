@@ -1,19 +1,16 @@
 // Finds the session that a returning person means: by its id or the beginning of it, as the newest
 // of this folder, or by a choice from a list.
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer, LastWords } from '../../client/face-types.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { openWholeServer } from '../../client/runtime/open-server.ts';
-import { openSessionsIn } from '../../client/sessions/find/in-folder.ts';
+import type { SessionId, OpenedServer, LastWords, SessionInfo } from '../../client/faces/types.ts';
+import { openWholeServer } from '../../client/faces/servers.ts';
+import { openSessionsIn } from '../../client/faces/sessions.ts';
+import { rowsText, shortAge } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { sessionTable, shortPhase } from '../../client/faces/lists.ts';
+import { readLastWords } from '../../client/faces/history.ts';
 import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
 import { sayProgress } from '../within-workplace.ts';
-import { oneLine } from '../../client/paint.ts';
-import { sessionTable, shortPhase } from '../../client/render/tables.ts';
-import { rowsText } from '../../client/render/width.ts';
-import { readLastWords } from '../../client/sessions/last-words.ts';
-import { shortAge } from '../../client/units.ts';
 import type { Picker } from '../typing/picker.ts';
 
 export type Wanted =

@@ -1,8 +1,11 @@
-// The row that stays below what is typed: model, folder, turns, cost, context, mode. Pure.
-import { displayWidth } from '../../client/render/width.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatMoney, formatTokens } from '../../client/units.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
+// The row that stays below what is typed: model, folder with its git branch, turns, cost, context,
+// mode.
+import { displayWidth, formatMoney, formatTokens } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import type { PermissionMode } from '../../client/faces/types.ts';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { codeOf } from '../../system/text.ts';
 
 export type FooterFacts = {
   readonly model: string | null;
@@ -48,4 +51,43 @@ const BAR = 6;
 function drawBar(share: number): string {
   const full = Math.max(0, Math.min(BAR, Math.round(share * BAR)));
   return '▓'.repeat(full) + '░'.repeat(BAR - full);
+}
+
+/** Returns null outside of a repository, and for a commit that no branch names. */
+export function readGitBranch(cwd: string): string | null {
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const head = readHead(join(folder, '.git'));
+    if (head !== null) return /^ref: refs\/heads\/(.+)$/.exec(head.trim())?.[1] ?? null;
+    if (dirname(folder) === folder) return null;
+  }
+}
+
+/** A worktree has a file in the place of the folder, which names the folder. */
+function readHead(place: string): string | null {
+  try {
+    if (statSync(place).isDirectory()) return readStart(join(place, 'HEAD'));
+    const [, folder = ''] = /^gitdir: (.+)$/m.exec(readStart(place) ?? '') ?? [];
+    return folder === '' ? null : readStart(join(resolve(dirname(place), folder), 'HEAD'));
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return null;
+  }
+}
+
+/** Bytes; a branch's name has fewer. */
+const LONGEST_HEAD = 4_096;
+
+/**
+ * Reads the beginning of a plain file; null for anything else. Whoever made the folder may have put
+ * a pipe or a device there, which would keep this process waiting.
+ */
+function readStart(path: string): string | null {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(file).isFile()) return null;
+    const bytes = Buffer.alloc(LONGEST_HEAD);
+    return bytes.toString('utf8', 0, readSync(file, bytes, 0, LONGEST_HEAD, 0));
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,11 +1,16 @@
 // Goes back to an earlier prompt from within a chat: a list of prompts with what going back to each
 // would do, then a choice between conversation and files.
-import type { Paint, SessionReading } from '../../client/face-types.ts';
-import type { PerdureClient, RewindOptions, RewindResult } from '../../client/index.ts';
-import { countFiles, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
-import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
-import { formatCount } from '../../client/units.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import type {
+  Paint,
+  SessionReading,
+  PerdureClient,
+  RewindOptions,
+  RewindResult,
+  SessionId,
+} from '../../client/faces/types.ts';
+import { countFiles, notLookedText, warningLists } from '../../client/faces/turns.ts';
+import { rewoundPartsText, turnsText } from '../../client/faces/options.ts';
+import { formatCount } from '../../client/faces/basics.ts';
 import { shortPrompt } from '../render/event-line.ts';
 import { statText } from '../render/rewind-plan.ts';
 import type { Input } from '../typing/input.ts';

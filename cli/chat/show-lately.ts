@@ -1,7 +1,7 @@
 // Shows what was said last in a session that a person comes back to: the end of its transcript up
 // to the last run that ended.
 import { transcriptHeading, transcriptText } from '../render/transcript.ts';
-import type { SessionReading } from '../../client/face-types.ts';
+import type { SessionReading } from '../../client/faces/types.ts';
 import type { Cli } from '../cli.ts';
 
 const LINES = 24;

@@ -1,8 +1,5 @@
 // Declares the parts of a chat that its slash commands work with.
-import type { Paint, RunConfig } from '../../client/face-types.ts';
-import type { PerdureClient } from '../../client/index.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
+import type { Paint, RunConfig, PerdureClient, SessionId, PermissionMode } from '../../client/faces/types.ts';
 
 type Sessions = Pick<
   PerdureClient,

@@ -2,29 +2,33 @@
 // terminal is closed.
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer, Workplace, RunConfig, UnconfinedFlag } from '../../client/face-types.ts';
-import type { SessionDescription, PromptBlock } from '../../client/index.ts';
-import { stayingWorkers } from '../../client/runtime/session-workers.ts';
-import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
+import type {
+  SessionId,
+  OpenedServer,
+  Workplace,
+  RunConfig,
+  UnconfinedFlag,
+  SessionDescription,
+  PromptBlock,
+} from '../../client/faces/types.ts';
+import { stayingWorkers } from '../../client/faces/workers.ts';
+import { isKeyless } from '../../client/faces/processes.ts';
+import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/faces/flags.ts';
+import { createConfigReader, readSession } from '../../client/faces/history.ts';
+import { present } from '../../client/faces/basics.ts';
 import { askUnconfined } from '../ask-unconfined.ts';
 import { holdConversation, type ChatConversation, type ChosenMode, type ConversationEnd } from '../chat/converse.ts';
 import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../prompt-argument.ts';
 import { UsageError } from '../errors.ts';
-import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
+import { refuseMistakenRules, NO_KEY, refuseToSpoil, refuseWithoutKey } from '../refuse-work.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig, workersOfNew } from '../worker-config.ts';
-import { isKeyless } from '../../worker/keyless.ts';
-import { NO_KEY, refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
-import { createConfigReader } from '../../store/configuration.ts';
-import { readSession } from '../../client/sessions/read.ts';
 import { openPageAt } from '../open-page.ts';
-import { present } from '../../workflows/contract/present.ts';
 
 type Flags = RunFlags &
   ConfigFlags &

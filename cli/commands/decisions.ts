@@ -1,13 +1,11 @@
-// perdure approve and deny: each decides about one waiting call, or about all that wait in the
-// sessions of a filter (L55).
+// perdure approve, deny and answer: each decides about one waiting call or question, or about all
+// that wait in the sessions of a filter (L55, L81).
 import type { Command } from 'commander';
-import { callMethod, type Fields, type Operation } from '../../client/operations/operation.ts';
-import { operations } from '../../client/operations/operations.ts';
-import type { PerdureClient } from '../../client/index.ts';
-import { approvalWhat } from '../../client/render/approval-text.ts';
-import { oneLine } from '../../client/paint.ts';
-import type { PendingApproval } from '../../workflows/contract/session.ts';
-import { parseCallInput } from '../approving/parse-input.ts';
+import { callMethod, type Fields, type Operation, operations } from '../../client/operations/operations.ts';
+import type { PerdureClient, PendingApproval } from '../../client/faces/types.ts';
+import { approvalWhat } from '../../client/faces/words.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { parseCallInput, chooseAnswer } from '../approving/answer-question.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession, withDecidingWorker } from '../decide-session.ts';
 import { UsageError } from '../errors.ts';
@@ -89,4 +87,27 @@ function decideWaiting(cli: Cli, act: Act): Many['deeds'] {
         withDecidingWorker(cli, opened, taskQueue, () => act(opened.sessions, approval.session, approval.call)),
     }));
   };
+}
+
+export function answerCommand(program: Command, cli: Cli): void {
+  program
+    .command('answer')
+    .description('answer a question that waits; `perdure approvals` lists them')
+    .argument('<id>', 'the session')
+    .argument('<call>', 'the question, as `perdure approvals` names it')
+    .argument('<answer>', 'the answer; where options are offered, one of them or its number')
+    .action(async (id: string, call: string, answer: string) => {
+      cli.exit(
+        await decideSession(cli, {
+          id,
+          call,
+          done: 'answered',
+          act: async (sessions, session) => {
+            const waiting = (await sessions.approvals(session)).find((one) => one.call === call && one.question);
+            const text = waiting ? chooseAnswer(waiting.input, answer) : answer;
+            return sessions.answer(session, call, text);
+          },
+        }),
+      );
+    });
 }

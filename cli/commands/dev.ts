@@ -1,14 +1,17 @@
-// perdure dev: runs server, worker and page in one process and tells what happens to sessions,
-// until stopped.
-import type { Command } from 'commander';
-import { isKeyless, SCRIPTED_NOTICE } from '../../worker/keyless.ts';
+// perdure worker works until it is stopped, then lets work under way finish. perdure dev runs server,
+// worker and page in one process and reports what happens to sessions.
+import { type Command, InvalidArgumentError } from 'commander';
+import { isKeyless, SCRIPTED_NOTICE } from '../../client/faces/processes.ts';
+import { watchPage } from '../../client/faces/flags.ts';
+import { rowsText } from '../../client/faces/basics.ts';
 import type { Cli } from '../cli.ts';
-import { watchPage } from '../../client/runtime/monitor.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
 import { addPageOptions, type PagePlace, placeOfPage, serveThePage } from '../../page/hosting/page-options.ts';
 import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 import type { Staying } from '../with-staying-worker.ts';
-import { rowsText } from '../../client/render/width.ts';
+import { reasonOf } from '../../system/text.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { listenForSignals } from '../signals.ts';
 
 type Flags = StayingFlags & HostFlags & { readonly ui?: boolean };
 
@@ -49,6 +52,7 @@ async function startPage(
     ['server', `${target.address}, namespace ${target.namespace}`],
     ...(ui === null ? [] : [['ui', ui]]),
     ['worker', `pid ${process.pid}, task queue ${worker.taskQueue}, tools: ${worker.sandbox}`],
+    ...(worker.deployment === null ? [] : [['build', worker.deployment]]),
     ['data', folder.root],
   ];
   if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
@@ -63,8 +67,8 @@ async function startPage(
 
 async function tellNews(cli: Cli, { sessions }: Staying['opened'], since: number): Promise<() => Promise<void>> {
   const [{ watchSessions }, { newsLines }] = await Promise.all([
-    import('../../client/runtime/watch-sessions.ts'),
-    import('../../client/render/session-news.ts'),
+    import('../../client/faces/staying.ts'),
+    import('../../client/faces/history.ts'),
   ]);
   return watchSessions({
     sessions,
@@ -75,4 +79,63 @@ async function tellNews(cli: Cli, { sessions }: Staying['opened'], since: number
       if (lines.length > 0) cli.print(rowsText(cli.out.columns(), lines.join('\n')));
     },
   });
+}
+
+export function workerCommand(program: Command, cli: Cli): void {
+  addStayingOptions(program.command('worker').description('work on the sessions of a server; runs until stopped'))
+    .option('--beside-newer', 'start also where sessions wait that only a newer perdure can go on with')
+    .action(async ({ config, besideNewer = false, ...flags }: StayingFlags & { readonly besideNewer?: boolean }) => {
+      const { withStayingWorker } = await import('../with-staying-worker.ts');
+      const status = await withStayingWorker(
+        cli,
+        { role: 'worker', config, flags, besideNewer },
+        ({ worker, opened }) => {
+          if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
+          cli.say(`server ${opened.target.address}, data ${opened.folder.root}, tools: ${worker.sandbox}`);
+          // The one line on standard output: programs wait for it.
+          const build = worker.deployment === null ? '' : `, deployment ${worker.deployment}`;
+          cli.print(`perdure worker ready: pid ${process.pid}, task queue ${worker.taskQueue}${build}\n`);
+          return Promise.resolve(() => Promise.resolve());
+        },
+      );
+      cli.exit(status);
+    });
+}
+
+type ModelFlags = { readonly script: string; readonly port: number };
+
+export function scriptedModelCommand(program: Command, cli: Cli): void {
+  program
+    .command('scripted-model')
+    .description('serve a scripted model; set ANTHROPIC_BASE_URL to the address it prints')
+    .requiredOption('--script <file>', 'the script: see docs/scripted-model.md')
+    .option('--port <n>', 'the port to listen on (default: a free one)', portNumber, 0)
+    .action(async (flags: ModelFlags) => {
+      cli.exit(await serve(cli, flags));
+    });
+}
+
+async function serve(cli: Cli, { script: file, port }: ModelFlags): Promise<number> {
+  const { loadScript, startScriptedModel } = await import('../../scripted-model/index.ts');
+  const script = await loadScript(file).catch(refuseStart);
+  const signals = listenForSignals(process, (status) => process.exit(status));
+  const server = await startScriptedModel({ script, port, keep: 'none', log: cli.say }).catch(refuseStart);
+  cli.print(`${server.url}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of [signals.interrupt, signals.terminate]) signal.addEventListener('abort', () => resolve());
+  });
+  await server.close();
+  signals.end();
+  return STATUS.ok;
+}
+
+/** Words a file that cannot be read or used, and a port that is taken. */
+function refuseStart(error: unknown): never {
+  throw new UsageError(reasonOf(error));
+}
+
+function portNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('give a port number');
+  return value;
 }

@@ -3,9 +3,8 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine } from '../../client/paint.ts';
-import type { ForkOptions, ForkResult, SessionDescription } from '../../client/index.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import type { ForkOptions, ForkResult, SessionDescription, OpenedServer } from '../../client/faces/types.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

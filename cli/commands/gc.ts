@@ -1,8 +1,8 @@
 // perdure gc: drops from the store what no session reaches, or says what it would drop (W4).
 import type { Command } from 'commander';
-import { shellWord } from '../../client/paint.ts';
-import { formatCount, formatSize } from '../../client/units.ts';
-import type { CleanResult, CleanedSnapshots, KeptWorktree } from '../../client/face-types.ts';
+import { formatCount, formatSize } from '../../client/faces/basics.ts';
+import { shellWord } from '../../client/faces/start.ts';
+import type { CleanResult, CleanedSnapshots, KeptWorktree } from '../../client/faces/types.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { addValue } from '../repeatable.ts';
@@ -34,8 +34,8 @@ export function gcCommand(program: Command, cli: Cli): void {
 }
 
 async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = [] }: Flags): Promise<number> {
-  const { cleanStore, GRACE_MS } = await import('../../client/store-care/clean-store.ts');
-  const { openStore } = await import('../../store/values/open-store.ts');
+  const { cleanSnapshots, cleanStore, describeFreeRoom, GRACE_MS, measureDatabase, openStore } =
+    await import('../../client/faces/store-care.ts');
   const graceMs = olderThan === undefined ? GRACE_MS : parseTime('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
   return withServer(cli, async ({ temporal, folder, embedded }) => {
@@ -43,12 +43,10 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
     const store = await id();
     const cleaning = { temporal: temporal.client, care, store, graceMs, dryRun, goneNamespaces: goneNamespace };
     const cleaned = await cleanStore(cleaning);
-    const { cleanSnapshots } = await import('../../client/store-care/clean-snapshots.ts');
     const isOwn = isInside(folder.root, folder.storePlace);
     const where = { dataDir: folder.root, env: cli.env, known: cleaned.known, store: { id: store, isOwn } };
     const snapshots = await cleanSnapshots({ ...where, olderThan: Date.now() - graceMs, dryRun });
     cli.print(gcReport({ ...cleaned, snapshots }, dryRun));
-    const { describeFreeRoom, measureDatabase } = await import('../../client/store-care/database-size.ts');
     const size = embedded && measureDatabase(folder.temporalDb);
     const room = size && describeFreeRoom(folder.temporalDb, size);
     if (room) cli.print(`${room}\n`);

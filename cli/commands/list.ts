@@ -1,17 +1,21 @@
 // perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Paint, ListedSession } from '../../client/face-types.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { parseFilter, stateMeant } from '../../client/sessions/find/parse-filter.ts';
-import { plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
+import type { Paint, ListedSession, PerdureClient, SessionInfo } from '../../client/faces/types.ts';
+import { parseFilter, stateMeant, plantTrees, rowsOfTree, sessionTable } from '../../client/faces/lists.ts';
+import { present } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
-import { sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
-import { STATUS } from '../errors.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { addValue } from '../repeatable.ts';
 import { withServer } from '../with-server.ts';
 import { groupHeading, orderInGroups } from '../render/session-groups.ts';
 
-type Flags = { readonly json?: boolean; readonly limit: number };
+type Flags = {
+  readonly json?: boolean;
+  readonly limit: number;
+  readonly lostFolders?: boolean;
+  readonly forget?: readonly string[];
+};
 
 export const FILTER_HELP = `
 A filter is one or more of: failed  waiting  phase:running  status:open  reason:max_turns  model:sonnet  tag:team=web  error:overloaded  folder:checkout
@@ -25,10 +29,24 @@ export function listCommand(program: Command, cli: Cli): void {
     .argument('[filter...]', 'only those that it means')
     .option('--limit <n>', 'how many to list at most', parseWholeNumber, 50)
     .option('--json', 'print one JSON object per session')
+    .option('--lost-folders', 'list the folders that this machine was left with when sessions moved to other hosts')
+    .option('--forget <id>', 'with --lost-folders: list those of this session no more; repeatable', addValue)
     .addHelpText('after', FILTER_HELP)
     .action(async (filter: readonly string[], flags: Flags) => {
-      cli.exit(await list(cli, asTyped(filter), flags));
+      cli.exit(await (takesLostFolders(filter, flags) ? lostFolders(cli, flags) : list(cli, asTyped(filter), flags)));
     });
+}
+
+/** Throws UsageError for flags that do not go together. */
+function takesLostFolders(filter: readonly string[], { lostFolders: takes = false, forget }: Flags): boolean {
+  if (forget && !takes) throw new UsageError('--forget is for lost folders: give --lost-folders too');
+  if (takes && filter.length > 0) throw new UsageError('--lost-folders takes no filter: it lists all of this machine');
+  return takes;
+}
+
+async function lostFolders(cli: Cli, flags: Flags): Promise<number> {
+  const { forgetLostFolders, printLostFolders } = await import('./lost-folders.ts');
+  return flags.forget ? forgetLostFolders(cli, flags.forget) : printLostFolders(cli, flags);
 }
 
 /** Restores the quotes that the shell has removed from a text with blanks. */

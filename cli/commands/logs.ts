@@ -3,19 +3,15 @@
 // workers.
 import type { Command } from 'commander';
 import { jsonLine } from '../../system/text.ts';
-import { workerName } from '../../client/sessions/history/bars.ts';
-import type { Step, Paint } from '../../client/face-types.ts';
-import type { PerdureClient, SessionDescription } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatMoment, shortTime } from '../../client/units.ts';
-import type { PendingApproval } from '../../workflows/contract/session.ts';
-import { endWord } from '../../client/render/outcome-words.ts';
-import { callWhat } from '../../client/render/tool-lines.ts';
+import { workerName } from '../../client/faces/turns.ts';
+import type { Step, Paint, PerdureClient, SessionDescription, PendingApproval } from '../../client/faces/types.ts';
+import { formatMoment, shortTime, rowsText } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { endWord, callWhat } from '../../client/faces/words.ts';
 import { pause } from '../../system/async.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';
-import { rowsText } from '../../client/render/width.ts';
 
 export function logsCommand(program: Command, cli: Cli): void {
   program
@@ -37,7 +33,7 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
   return withSession(cli, id, async ({ temporal, sessions }, session) => {
     // Reports an unknown session before it reports that nothing happened in it.
     let description = await sessions.describe(session);
-    const { stepReader } = await import('../../client/sessions/history/steps.ts');
+    const { stepReader } = await import('../../client/faces/history.ts');
     const read = stepReader(temporal.client);
     const printed = new Set<string>();
     const oneOf = (step: Step): string => `${step.run}.${step.name}.${step.askedAt}`;

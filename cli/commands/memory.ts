@@ -3,10 +3,9 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
-import { finishMerge } from '../../activities/memory/merge-notes.ts';
-import { REPLACED_NOTES } from '../../activities/memory/pending-merge.ts';
-import type { Note } from '../../client/face-types.ts';
 import {
+  finishMerge,
+  REPLACED_NOTES,
   isNoteName,
   MOST_NOTES,
   NOTE_BYTES,
@@ -14,10 +13,11 @@ import {
   readNotes,
   removeNote,
   replaceNote,
-} from '../../activities/memory/notes.ts';
+} from '../../client/faces/store-care.ts';
+import type { Note } from '../../client/faces/types.ts';
+import { formatCount } from '../../client/faces/basics.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
 import { showUnseen } from '../../system/text.ts';
-import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { parseWorkspace } from '../run-options.ts';

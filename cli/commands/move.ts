@@ -1,7 +1,7 @@
 // perdure move: moves a session with its files to another host.
 import type { Command } from 'commander';
 import { operations } from '../../client/operations/operations.ts';
-import { oneLine } from '../../client/paint.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import type { Cli } from '../cli.ts';
 import { steerSession } from '../steer-session.ts';
 

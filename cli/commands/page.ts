@@ -1,10 +1,13 @@
-// perdure page: serves the ops page alone, when workers run elsewhere or not yet.
+// perdure page serves the ops page alone, when workers run elsewhere or not yet. perdure open opens
+// it at a session.
 import type { Command } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import type { Monitor, MonitorFlags } from '../../client/face-types.ts';
-import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/runtime/monitor.ts';
+import type { Monitor, MonitorFlags, OpenedServer } from '../../client/faces/types.ts';
+import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/faces/flags.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
+import type { MountApp } from '../../page/page-app.tsx';
+import type { PagePorts } from '../../page/ports.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
 import {
   addPageOptions,
@@ -17,9 +20,9 @@ import { openDataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { keepHeapSmall } from '../../system/keep-heap-small.ts';
-import { listenForSignals } from '../signals.ts';
+import { listenForSignals, waitForAbort, openUnlessTold } from '../signals.ts';
 import { sayProgress } from '../within-workplace.ts';
-import { waitForAbort, openUnlessTold } from '../open-unless-told.ts';
+import { withSession } from '../with-server.ts';
 
 export function pageCommand(program: Command, cli: Cli): void {
   const command = program
@@ -51,13 +54,14 @@ export async function servePageUntilTold(
   cli: Cli,
   flags: MonitorFlags & PortFlags,
   linesOf: (served: ServedPage) => string,
+  mountOn?: MountOn,
 ): Promise<number> {
   // A page of a long session leaves much garbage (O13).
   keepHeapSmall(20);
   const place = await placeOfPage(cli, flags);
   const monitor = await openMonitor(cli, flags);
   try {
-    return await servePage(cli, { monitor, place, linesOf });
+    return await servePage(cli, { monitor, place, linesOf, ...(mountOn && { mountOn }) });
   } finally {
     await monitor?.close();
   }
@@ -67,16 +71,19 @@ type Serving = {
   readonly monitor: Monitor | null;
   readonly place: PagePlace;
   readonly linesOf: (served: ServedPage) => string;
+  readonly mountOn?: MountOn;
 };
 
-async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promise<number> {
+/** Makes another app for the page's port. */
+export type MountOn = (opened: OpenedServer, ports: PagePorts) => MountApp;
+
+async function servePage(cli: Cli, { monitor, place, linesOf, mountOn }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const [{ openWholeServer }, { createSupervision: supervision, superviseServer }, { pagePorts }, { serverHealth }] =
+  const [{ openWholeServer }, { createSupervision: supervision, serverHealth, superviseServer }, { pagePorts }] =
     await Promise.all([
-      import('../../client/runtime/open-server.ts'),
-      import('../../worker/embedded/supervise-server.ts'),
+      import('../../client/faces/servers.ts'),
+      import('../../client/faces/staying.ts'),
       import('../../page/ports.ts'),
-      import('../../worker/monitor/health.ts'),
     ]);
   const opened = await openUnlessTold(
     signals,
@@ -86,7 +93,7 @@ async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promis
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
     const ports = pagePorts(opened, cli.env, { hosted: place.host !== null });
-    const served = await serveThePage(ports, opened, place);
+    const served = await serveThePage(ports, opened, place, mountOn?.(opened, ports));
     // Counts sessions once, for the page and for /metrics.
     const sessions = { ...opened.sessions, counts: ports.counts };
     watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });
@@ -100,4 +107,20 @@ async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promis
     await opened.close();
     signals.end();
   }
+}
+
+export function openCommand(program: Command, cli: Cli): void {
+  program
+    .command('open')
+    .description('open a session on the ops page, or print the address where there is no browser')
+    .argument('<id>', 'the session')
+    .action(async (id: string) => {
+      const status = await withSession(cli, id, async ({ sessions }, session) => {
+        await sessions.describe(session);
+        const { openPageAt } = await import('../open-page.ts');
+        await openPageAt(cli, session);
+        return STATUS.ok;
+      });
+      cli.exit(status);
+    });
 }

@@ -2,11 +2,9 @@
 // that would do (T6–T8).
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
-import type { RewindOptions, RewindResult, PerdureClient } from '../../client/index.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
+import { rewoundPartsText, turnsText } from '../../client/faces/options.ts';
+import type { RewindOptions, RewindResult, PerdureClient, OpenedServer, SessionId } from '../../client/faces/types.ts';
 import { jsonLine } from '../../system/text.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withEndingWorker } from '../stop-session.ts';

@@ -1,24 +1,42 @@
-// perdure run: a task from its start to its end, with everything it needs brought up.
+// perdure run, start, send and compact give a session a message: `run` brings up what the task needs
+// and follows it to its end; the others leave it to any worker, and are durable when they return.
+// `npm start` runs the hidden start-here, in the folder that it was called in.
 import type { Command } from 'commander';
-import type { OpenedServer, DumpFlags, UnconfinedFlag } from '../../client/face-types.ts';
-import { stayingWorkers } from '../../client/runtime/session-workers.ts';
+import type { OpenedServer, DumpFlags, UnconfinedFlag, Prompt, SendOptions } from '../../client/faces/types.ts';
+import { stayingWorkers } from '../../client/faces/workers.ts';
+import { withoutKey } from '../../client/faces/processes.ts';
+import {
+  DUMP_OPTION,
+  DUMP_READABLE_OPTION,
+  refuseForOthers,
+  withDump,
+  refuseUnconfinedForOthers,
+  UNCONFINED_OPTION,
+  withUnconfined,
+} from '../../client/faces/flags.ts';
+import { newSessionId, present } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
-import { DUMP_OPTION, DUMP_READABLE_OPTION, refuseForOthers, withDump } from '../../client/runtime/dump-options.ts';
-import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
 import { askUnconfined } from '../ask-unconfined.ts';
 import { followRun } from '../follow-run.ts';
-import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
+import {
+  CONFIG_OPTION,
+  ofNewSession,
+  type ConfigFlags,
+  workerConfig,
+  workersOfNew,
+  placeConfig,
+} from '../worker-config.ts';
 import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';
-import { withoutKey } from '../../worker/keyless.ts';
-import { UsageError } from '../errors.ts';
-import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
-import { readPrompt } from '../prompt-argument.ts';
-import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
-import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
-import { newSessionId } from '../../client/sessions/session-id.ts';
+import { UsageError, STATUS } from '../errors.ts';
+import { refuseToSpoil, refuseWithoutKey, refuseMistakenRules } from '../refuse-work.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia, readPrompt } from '../prompt-argument.ts';
+import { addRunOptions, type RunFlags, runOptions, parseWorkspace, RunFlag } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
+import { sayIfNobodyWorks, withServer, showSent } from '../with-server.ts';
+import { operations } from '../../client/operations/operations.ts';
+import { addValue } from '../repeatable.ts';
+import { steerSession } from '../steer-session.ts';
 
 type Flags = RunFlags &
   DumpFlags &
@@ -92,6 +110,149 @@ async function runTask(cli: Cli, text: string | undefined, flags: Flags): Promis
       if (json) cli.print(`${jsonLine({ type: 'session', sessionId: session })}\n`);
       const unattended = flags.wait ? 'wait' : 'leave';
       return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt', unattended });
+    },
+  );
+}
+
+type StartFlags = RunFlags & ConfigFlags & MediaFlags & { readonly promptFile?: string };
+
+export function startCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('start')
+    .description('start a task and print the session’s id')
+    .argument('[task]', 'the task; - reads standard input, and piped input is added after the text')
+    .option('--prompt-file <file>', 'read the task from a file')
+    .option(...MEDIA_OPTION)
+    .option(...CONFIG_OPTION);
+  addRunOptions(command).action(async (task: string | undefined, flags: StartFlags) => {
+    cli.exit(await start(cli, task, flags));
+  });
+}
+
+async function start(cli: Cli, task: string | undefined, flags: StartFlags): Promise<number> {
+  const options = runOptions(flags, cli.cwd);
+  const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
+  const prompt = withMedia(await readPrompt(cli, task, flags.promptFile), mediaBlocks(cli, flags));
+  const chosen = await workerConfig(cli, flags.config);
+  refuseMistakenRules(options, chosen.config);
+  return withServer(cli, async (opened) => {
+    const id = options.session ?? newSessionId();
+    const newWorkers = await workersOfNew(cli, chosen, id);
+    const { workers } = options.session
+      ? await placeConfig(cli, opened, chosen, { session: id, mine: newWorkers })
+      : { workers: newWorkers };
+    const settings = options.session ? options : { ...options, cwd, newId: id };
+    const { session } = await opened.sessions.start(prompt, { ...settings, workers, ifNew: ofNewSession(chosen) });
+    cli.print(`${session}\n`);
+    await sayIfNobodyWorks(cli, opened, session);
+    return STATUS.ok;
+  });
+}
+
+type SendFlags = MediaFlags & Pick<RunFlags, 'tags'> & { readonly now?: boolean; readonly promptFile?: string };
+
+export function sendCommand(program: Command, cli: Cli): void {
+  program
+    .command('send')
+    .description('send a session another message; the model reads it before its next call')
+    .argument('<id>', 'the session')
+    .argument('[text]', 'the message; - reads standard input, and piped input is added after the text')
+    .option('--now', 'interrupt the current run for it')
+    .option('--prompt-file <file>', 'read the message from a file')
+    .option(...MEDIA_OPTION)
+    .addOption(
+      new RunFlag(
+        'tags',
+        '--tag <name=value>',
+        'the session’s labels from its next run on, in place of those it has; repeatable',
+      ).argParser(addValue),
+    )
+    .action(async (id: string, text: string | undefined, flags: SendFlags) => {
+      const { now = false, promptFile, tags } = flags;
+      const options = runOptions(present({ tags }), cli.cwd);
+      const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
+      cli.exit(await sendMessage(cli, id, { prompt, now, options }));
+    });
+}
+
+export function compactCommand(program: Command, cli: Cli): void {
+  program
+    .command('compact')
+    .description('summarize the conversation of a session as soon as nothing else is running in it')
+    .argument('<id>', 'the session')
+    .argument('[instructions...]', 'what the summary must keep')
+    .action(async (id: string, words: readonly string[]) => {
+      const instructions = words.join(' ').trim();
+      const compact = instructions === '' ? {} : { instructions };
+      cli.exit(await sendMessage(cli, id, { prompt: `/compact ${instructions}`.trim(), compact }));
+    });
+}
+
+function sendMessage(cli: Cli, id: string, request: SendOptions & { readonly prompt: Prompt }): Promise<number> {
+  return steerSession(cli, { id, operation: operations.send, request }, (session, { messageId }, opened) => {
+    showSent(cli, session, messageId);
+    return sayIfNobodyWorks(cli, opened, session);
+  });
+}
+
+type HereFlags = RunFlags & ConfigFlags & UnconfinedFlag & { readonly json?: boolean };
+
+export function startHereCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('start-here', { hidden: true })
+    .argument('[task]', 'the task')
+    .option('--json', 'print one JSON object per event, the result last')
+    .option(...CONFIG_OPTION)
+    .option(...UNCONFINED_OPTION);
+  addRunOptions(command).action(async (task: string | undefined, flags: HereFlags) => {
+    cli.exit(await startHere(await withUnconfined(cli, flags), task, flags));
+  });
+}
+
+async function startHere(cli: Cli, task: string | undefined, flags: HereFlags): Promise<number> {
+  // npm changes to the package's folder before it runs a script.
+  const here = (): string => cli.env['INIT_CWD'] || cli.cwd();
+  const chosen = await workerConfig(cli, flags.config);
+  const options = {
+    permissionMode: 'acceptEdits',
+    cwd: parseWorkspace('.', here()),
+    ...runOptions(flags, here),
+  } as const;
+  refuseMistakenRules(options, chosen.config);
+  const prompt = await readPrompt(cli, task, undefined);
+  // A staying worker may have a key.
+  const id = options.session ?? newSessionId();
+  const { taskQueue } = await workersOfNew(cli, chosen, id);
+  if ((stayingWorkers(cli.env, taskQueue) ?? 0) === 0) {
+    refuseWithoutKey(cli.env, prompt);
+    await askUnconfined(cli, chosen.config);
+  } else refuseUnconfinedForOthers(flags);
+  const beforeWork = ({ sessions }: OpenedServer): Promise<void> => refuseToSpoil(cli.env, sessions);
+  return withinWorkplace(
+    cli,
+    { anywhere: true, beforeWork, chosen, session: options.session },
+    async (workplace, signals) => {
+      const { session: newId, workers } = workplace;
+      const { session, messageId } = await workplace.sessions.start(prompt, {
+        ...options,
+        newId,
+        workers,
+        ifNew: ofNewSession(chosen),
+      });
+      const [{ servePage }, { pagePorts }, { forwardersOf }] = await Promise.all([
+        import('../../page/serve-page.ts'),
+        import('../../page/ports.ts'),
+        import('../../page/hosting/forwarders.ts'),
+      ]);
+      const page = await servePage(pagePorts(workplace, cli.env), undefined, { forwarders: forwardersOf(cli.env) });
+      cli.say(`session ${session}, ops page ${page.entrance()}`);
+      try {
+        const json = flags.json ?? false;
+        const how = { json, onInterrupt: 'interrupt', unattended: 'leave' } as const;
+        return await followRun(cli, { workplace, session, messageId, signals, ...how });
+      } finally {
+        await page.close();
+      }
     },
   );
 }

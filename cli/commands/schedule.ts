@@ -2,20 +2,23 @@
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../system/text.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
-import type { OverlapPolicy, ScheduleChanges, Triggered, ScheduleInfo } from '../../client/index.ts';
-import { clockChangeText, scheduleTable } from '../../client/render/tables.ts';
-import { overlapPolicies } from '../../client/schedules/plan.ts';
-import { cronProblem, timeZoneProblem } from '../../client/schedules/cron.ts';
-import { formatMoment } from '../../client/units.ts';
+import type {
+  OpenedServer,
+  OverlapPolicy,
+  ScheduleChanges,
+  Triggered,
+  ScheduleInfo,
+} from '../../client/faces/types.ts';
+import { clockChangeText, scheduleTable } from '../../client/faces/lists.ts';
+import { overlapPolicies, cronProblem, timeZoneProblem } from '../../client/faces/schedules.ts';
+import { formatMoment, present } from '../../client/faces/basics.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
+import { refuseMistakenRules } from '../refuse-work.ts';
 import { addOptionFlags, addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
-import { present } from '../../workflows/contract/present.ts';
 
 type Flags = RunFlags &
   ConfigFlags & {
@@ -252,7 +255,7 @@ async function sayIfNobodyStays(
   schedule: ScheduleInfo,
 ): Promise<void> {
   const { taskQueue, configuration } = schedule;
-  const { workersOf } = await import('../../worker/embedded/members.ts');
+  const { workersOf } = await import('../../client/faces/servers.ts');
   const { isQueuePolled } = await import('../../connection/worker-polls.ts');
   const isThere =
     embedded === null

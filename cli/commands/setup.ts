@@ -1,10 +1,14 @@
-// perdure setup: registers the search attributes that lists and the page filter by on the server's
-// namespace (O1).
-import type { Command } from 'commander';
-import type { AttributeCheck, AttributesFound, AttributeState } from '../../client/face-types.ts';
+// perdure setup registers the search attributes that lists and the page filter by on the server's
+// namespace (O1). perdure doctor reports what is found, what is missing, and what to do about it; it
+// starts only MCP servers, and ends those. perdure completions completes commands in a shell.
+import { type Command, Argument } from 'commander';
+import type { AttributeCheck, AttributesFound, AttributeState, Check } from '../../client/faces/types.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
+import { resolve } from 'node:path';
+import { type ConfigFlags, CONFIG_OPTION } from '../worker-config.ts';
+import { completionScript, type Shell, SHELLS } from '../help/completions.ts';
 
 export function setupCommand(program: Command, cli: Cli): void {
   program
@@ -16,7 +20,7 @@ export function setupCommand(program: Command, cli: Cli): void {
 }
 
 async function registerAttributes(cli: Cli): Promise<number> {
-  const { ensureAttributes } = await import('../../client/sessions/find/attributes.ts');
+  const { ensureAttributes } = await import('../../client/faces/checks.ts');
   return withServer(cli, async ({ temporal: { connection, client } }) => {
     const { namespace } = client.options;
     const found = await ensureAttributes(connection, namespace);
@@ -60,4 +64,31 @@ function remedyLines({ checks, why }: AttributesFound, namespace: string): reado
     ...(why !== undefined && missing.length === 0 ? ['a cluster takes up to a minute: run it again then'] : []),
     'until then everything works from memos: lists read every session',
   ];
+}
+
+export function doctorCommand(program: Command, cli: Cli): void {
+  program
+    .command('doctor')
+    .description('check this machine: what is found, what is missing, what to do')
+    .option(...CONFIG_OPTION)
+    .action(async ({ config }: ConfigFlags) => {
+      const { runChecks } = await import('../../client/faces/checks.ts');
+      const checks = await runChecks(cli.env, config === undefined ? undefined : resolve(cli.cwd(), config));
+      const width = Math.max(...checks.map(({ name }) => name.length));
+      cli.print(checks.map((check) => `${checkLine(cli, check, width)}\n`).join(''));
+      cli.exit(checks.every(({ state }) => state !== 'missing') ? STATUS.ok : STATUS.failed);
+    });
+}
+
+function checkLine({ out }: Cli, { name, state, found }: Check, width: number): string {
+  const mark = { ok: out.green('ok     '), note: out.yellow('note   '), missing: out.red('missing') }[state];
+  return `${mark}  ${name.padEnd(width)}  ${found}`;
+}
+
+export function completionsCommand(program: Command, cli: Cli): void {
+  program
+    .command('completions')
+    .description('print completions for a shell, to be sourced')
+    .addArgument(new Argument('<shell>', SHELLS.join(', ')).choices(SHELLS))
+    .action((shell: Shell) => cli.print(completionScript(shell, program)));
 }

@@ -1,9 +1,8 @@
 // perdure show: prints a session's transcript, its runs and their results, and whether all of it is
 // sound. Needs no worker.
 import type { Command } from 'commander';
-import type { OpenedServer, BackgroundCommand, SessionReading } from '../../client/face-types.ts';
+import type { OpenedServer, BackgroundCommand, SessionReading, SessionId } from '../../client/faces/types.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withSession } from '../with-server.ts';
@@ -33,7 +32,7 @@ async function show(cli: Cli, id: string, flags: Flags): Promise<number> {
   const { json = false, full = false, all = false, timeline = false } = flags;
   if (timeline && (json || full || all)) throw new UsageError('--timeline takes none of --json, --full and --all');
   return withSession(cli, id, async (opened, session) => {
-    const { readSession } = await import('../../client/sessions/read.ts');
+    const { readSession } = await import('../../client/faces/history.ts');
     const reading = await readSession(opened, session);
     const content = { reading, full, left: all ? await readLeft(opened, session) : new Map() };
     const pieces = timeline
@@ -54,15 +53,12 @@ type Shown = { readonly reading: SessionReading; readonly full: boolean; readonl
 type Left = Awaited<ReturnType<typeof readLeft>>;
 
 async function readLeft(opened: OpenedServer, session: SessionId) {
-  const { readLeftBehind } = await import('../../client/sessions/history/left-behind.ts');
+  const { readLeftBehind } = await import('../../client/faces/history.ts');
   return readLeftBehind(opened, session);
 }
 
 async function* jsonPieces({ store }: OpenedServer, { reading, full, left }: Shown): AsyncIterable<string> {
-  const [{ sessionJson }, { readWholeResult: wholeResult }] = await Promise.all([
-    import('../../client/sessions/dump.ts'),
-    import('../../client/sessions/dump.ts'),
-  ]);
+  const { readWholeResult: wholeResult, sessionJson } = await import('../../client/faces/history.ts');
   for await (const line of sessionJson(reading, full ? wholeResult(store) : null, left)) yield `${jsonLine(line)}\n`;
 }
 
@@ -75,13 +71,10 @@ async function* textPieces(
   const { backgroundText, transcriptHeading, transcriptText } = await import('../render/transcript.ts');
   const inBackground = backgroundText(out, await commandsOf(folder, reading));
   if (!full) {
-    const { readOpenAgents } = await import('../../client/sessions/history/open-agents.ts');
+    const { readOpenAgents } = await import('../../client/faces/history.ts');
     return yield `${transcriptText(out, reading, { agents: await readOpenAgents(opened, reading), left })}${inBackground}`;
   }
-  const [{ fullTranscript }, { readWholeResult: wholeResult }] = await Promise.all([
-    import('../../client/render/full-transcript.ts'),
-    import('../../client/sessions/dump.ts'),
-  ]);
+  const { fullTranscript, readWholeResult: wholeResult } = await import('../../client/faces/history.ts');
   yield `${transcriptHeading(out, reading)}\n`;
   const exact = isTerminal ? showUnseen : (text: string): string => text;
   yield* fullTranscript({ paint: out, reading, whole: wholeResult(store), exact, left });
@@ -93,17 +86,12 @@ async function commandsOf(
   { root }: OpenedServer['folder'],
   { description, entries, first }: SessionReading,
 ): Promise<readonly BackgroundCommand[]> {
-  const [
-    { backgroundCommands, findBackgroundCommands },
-    { backgroundReader },
-    { backgroundRoot },
-    { transcriptItems },
-  ] = await Promise.all([
-    import('../../client/sessions/history/background.ts'),
-    import('../../client/sessions/history/background-reader.ts'),
-    import('../../system/process/background-files.ts'),
-    import('../../client/sessions/history/items.ts'),
-  ]);
+  const [{ backgroundCommands, backgroundReader, findBackgroundCommands }, { transcriptItems }, { backgroundRoot }] =
+    await Promise.all([
+      import('../../client/faces/history.ts'),
+      import('../../client/faces/turns.ts'),
+      import('../../system/process/background-files.ts'),
+    ]);
   const items = transcriptItems(first);
   items.add(entries);
   const files = backgroundReader(backgroundRoot(root), description.session);
@@ -117,7 +105,7 @@ async function* timelinePieces(
 ): AsyncIterable<string> {
   const { transcriptHeading } = await import('../render/transcript.ts');
   const { timelineLines } = await import('../render/timeline.ts');
-  const { readTimeline } = await import('../../client/sessions/history/timeline.ts');
+  const { readTimeline } = await import('../../client/faces/history.ts');
   const { bars, note } = await readTimeline(temporal.client, reading, Date.now());
   const lines = timelineLines(out, bars, { columns: size().columns ?? 100, note });
   yield `${[transcriptHeading(out, reading), ...lines].join('\n')}\n`;

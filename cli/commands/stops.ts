@@ -1,8 +1,8 @@
 // perdure interrupt, cancel and resume: each acts on one session, or on all that a filter means
 // (L14, L47–L49).
 import type { Command } from 'commander';
-import type { SessionInfo } from '../../client/index.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
+import type { SessionInfo } from '../../client/faces/types.ts';
+import { isUnderWay } from '../../client/faces/lists.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import {

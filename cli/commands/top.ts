@@ -2,12 +2,10 @@
 // a terminal.
 import type { Command } from 'commander';
 import { reasonOf } from '../../system/text.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
-import type { WaitingApproval } from '../../client/index.ts';
+import { ClientProblem, isPlain } from '../../client/faces/start.ts';
+import type { OpenedServer, WaitingApproval } from '../../client/faces/types.ts';
+import { parseFilter } from '../../client/faces/lists.ts';
 import { type TopFrame, topLines } from '../render/top.ts';
-import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
-import { isPlain } from '../../client/paint.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';

@@ -1,19 +1,17 @@
 // perdure watch: returns to a session, with a worker of its own if none runs, and follows the
 // current run to its end. Of a run that has ended, it prints the end.
 import type { Command } from 'commander';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { OpenedServer, UnconfinedFlag } from '../../client/face-types.ts';
-import type { RunOutcome } from '../../client/index.ts';
-import { stayingWorkers } from '../../client/runtime/session-workers.ts';
-import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/runtime/unconfined.ts';
+import type { SessionId, OpenedServer, UnconfinedFlag, RunOutcome } from '../../client/faces/types.ts';
+import { stayingWorkers } from '../../client/faces/workers.ts';
+import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/faces/flags.ts';
+import { agentsAtWork, isAtRest } from '../../client/faces/sessions.ts';
+import { isUnderWay } from '../../client/faces/lists.ts';
+import { readSession } from '../../client/faces/history.ts';
 import type { Cli } from '../cli.ts';
 import { showLately } from '../chat/show-lately.ts';
 import { endStatus, followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
-import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
-import { agentsAtWork, isAtRest } from '../../client/follow/goal.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
-import { readSession } from '../../client/sessions/read.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../refuse-work.ts';
 import { findSession } from '../chat/find-session.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 

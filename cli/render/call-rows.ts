@@ -1,12 +1,17 @@
 // Shows calls on a terminal that is drawn on: a row for each when it has ended, reads folded into
 // one, and what a call gave on demand. Until then it stands below the output. Pure.
-import type { WatchedEvent } from '../../client/index.ts';
-import type { Paint } from '../../client/face-types.ts';
-import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
-import { oneLine } from '../../client/paint.ts';
-import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
-import { callLines, compactInput, inputFields, resultLines } from '../../client/render/tool-lines.ts';
-import { formatCount, shortTime } from '../../client/units.ts';
+import type { WatchedEvent, Paint } from '../../client/faces/types.ts';
+import {
+  SHOWN_OF_OUTCOME,
+  changeOf,
+  diffRows,
+  callLines,
+  compactInput,
+  inputFields,
+  resultLines,
+} from '../../client/faces/words.ts';
+import { formatCount, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { showUnseen } from '../../system/text.ts';
 
 type Of<Type extends WatchedEvent['type']> = Extract<WatchedEvent, { readonly type: Type }>;

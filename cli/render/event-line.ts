@@ -1,14 +1,20 @@
 // Formats the line that an event takes on the screen.
-import type { LiveEvent } from '../../client/index.ts';
-import type { Paint } from '../../client/face-types.ts';
-import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
-import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
-import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
-import { oneLine } from '../../client/paint.ts';
-import { steeringText } from '../../client/render/steered-words.ts';
-import { searchLine } from '../../client/render/search-words.ts';
-import { callLines, resultLines } from '../../client/render/tool-lines.ts';
-import { formatCount, shortTime } from '../../client/units.ts';
+import type { LiveEvent, Paint } from '../../client/faces/types.ts';
+import {
+  SHOWN_OF_OUTCOME,
+  isOrdinary,
+  noticeText,
+  transitionText,
+  compactionText,
+  describeStaged,
+  shortenedText,
+  searchLine,
+  callLines,
+  resultLines,
+} from '../../client/faces/words.ts';
+import { steeringText } from '../../client/faces/options.ts';
+import { formatCount, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 
 /** Events that stream are no lines. */
 export type LineEvent = Exclude<LiveEvent, { readonly type: 'text_delta' | 'thinking_delta' }>;

@@ -1,21 +1,25 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. Void output is
 // said to be void and is not repeated (L16).
-import type { WatchedEvent, Followed, RunOutcome } from '../../client/index.ts';
-import type { Paint } from '../../client/face-types.ts';
-import { isTombstone } from '../../store/live/events.ts';
-import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { approvalText, callToDecideText } from '../../client/render/approval-text.ts';
-import { isOrdinary } from '../../client/render/words.ts';
+import type { WatchedEvent, Followed, RunOutcome, Paint, MessageId, SessionId } from '../../client/faces/types.ts';
+import {
+  isTombstone,
+  approvalText,
+  callToDecideText,
+  isOrdinary,
+  fullCommand,
+  errorOf,
+  outcomeText,
+  unlessSaid,
+  callAgain,
+} from '../../client/faces/words.ts';
+import { rowsText } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { isPicked } from '../approving/pick-decision.ts';
 import { type CallRows, trackCallRows } from './call-rows.ts';
-import { fullCommand } from '../../client/render/context-words.ts';
-import { errorOf, outcomeText, unlessSaid } from '../../client/render/ending-words.ts';
 import { eventLine, type LineEvent } from './event-line.ts';
-import { linePen, type Pen, type TerminalPen, terminalPen } from '../terminal/pens.ts';
-import { oneLine } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { LiveView, reduceLive, type Revocation } from '../../client/view/reduce-live.ts';
-import { callAgain } from '../../client/render/tool-lines.ts';
+import { type TextStream, textStream } from '../terminal/markdown-stream.ts';
 
 type Screen = {
   readonly write: (text: string) => void;
@@ -262,6 +266,65 @@ function trackCalls(paint: Paint): ShownCalls {
           under = null;
           return null;
       }
+    },
+  };
+}
+
+type Pen = {
+  text(words: string, style?: (words: string) => string): void;
+  /** Goes to a new line, unless it is at the start of one. */
+  fresh(): void;
+  line(words: string): void;
+};
+
+/** Writes text as it comes, and knows whether it is at the start of a line. */
+function linePen({ columns }: Pick<Paint, 'columns'>, write: (text: string) => void): Pen {
+  let atStart = true;
+  const pen: Pen = {
+    text: (words, style) => {
+      if (words === '') return;
+      write(style ? style(words) : words);
+      atStart = words.endsWith('\n');
+    },
+    fresh: () => {
+      if (!atStart) pen.text('\n');
+    },
+    line: (words) => {
+      pen.fresh();
+      pen.text(rowsText(columns(), words));
+    },
+  };
+  return pen;
+}
+
+type TerminalPen = {
+  readonly columns: () => number;
+  /** Writes permanent text, and below it the streaming rows that are not complete. */
+  readonly put: (text: string, pending: readonly string[]) => void;
+};
+
+/**
+ * Treats streaming text as Markdown, or as plain text if it has a style. Only complete rows are
+ * written.
+ */
+function terminalPen(paint: Paint, { columns, put }: TerminalPen): Pen {
+  let stream: { readonly text: TextStream; readonly style: ((words: string) => string) | undefined } | null = null;
+  const textOf = (rows: readonly string[]): string => rows.map((row) => `${row}\n`).join('');
+  const fresh = (): void => {
+    if (stream) put(textOf(stream.text.end()), []);
+    stream = null;
+  };
+  return {
+    text: (words, style) => {
+      if (stream && (stream.style === undefined) !== (style === undefined)) fresh();
+      stream ??= { text: textStream({ paint, columns, ...(style && { style }) }), style };
+      const rows = stream.text.add(words);
+      put(textOf(rows), stream.text.pending());
+    },
+    fresh,
+    line: (words) => {
+      fresh();
+      put(rowsText(columns(), words), []);
     },
   };
 }

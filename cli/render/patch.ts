@@ -1,5 +1,5 @@
 // Formats a patch for a terminal.
-import type { Paint } from '../../client/face-types.ts';
+import type { Paint } from '../../client/faces/types.ts';
 import { showUnseen } from '../../system/text.ts';
 
 /** Colours a patch for a terminal, and leaves out the bytes of files that are no UTF-8 text. */

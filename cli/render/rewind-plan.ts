@@ -1,10 +1,8 @@
 // Formats the changes of files that going back to an earlier point makes, and all else it would do.
-import type { Paint } from '../../client/face-types.ts';
-import type { RewoundFile, RewindResult } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
-import { markRows } from '../../client/render/width.ts';
-import { formatCount } from '../../client/units.ts';
+import type { Paint, RewoundFile, RewindResult } from '../../client/faces/types.ts';
+import { markRows, formatCount } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/faces/turns.ts';
 
 /** `most` bounds the lines; `more` files are not in the list. */
 type StatOptions = { readonly most?: number; readonly more?: number; readonly hint?: string };

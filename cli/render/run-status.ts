@@ -1,9 +1,9 @@
 // Describes in one line what a followed run does now: phase, iteration, time, tokens and cost so
 // far, how full the context is. Folded from its events. Pure.
-import { addSpend, noSpend, type Spend, totalTokens } from '../../workflows/contract/loop.ts';
-import type { Followed } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatMoney, formatTokens, shortTime } from '../../client/units.ts';
+import { addSpend, noSpend, totalTokens } from '../../client/faces/contract.ts';
+import type { Spend, Followed } from '../../client/faces/types.ts';
+import { formatMoney, formatTokens, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 
 /** Times are in milliseconds since the epoch. */
 export type RunStatus = {

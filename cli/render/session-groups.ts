@@ -1,9 +1,6 @@
 // Puts sessions into groups by what they need from a person, for `top` and `list`. Pure.
-import type { Paint, PlacedSession, SessionTree } from '../../client/face-types.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { isFailedSession } from '../../client/sessions/info.ts';
-import { isSilentSession } from '../../client/sessions/running/with-running.ts';
-import { plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
+import type { Paint, PlacedSession, SessionTree, SessionInfo } from '../../client/faces/types.ts';
+import { isFailedSession, isSilentSession, plantTrees, rowsOfTree } from '../../client/faces/lists.ts';
 
 export type SessionSort = 'age' | 'cost' | 'title';
 export const SORTS: readonly SessionSort[] = ['age', 'cost', 'title'];

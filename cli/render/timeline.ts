@@ -1,13 +1,11 @@
 // Draws a session's timeline in a terminal: a row for each iteration, with a bar of how it spent
 // its time, why the loop came to it, and who worked on it. Without colours, letters tell the parts
 // apart. Pure.
-import { endWords } from '../../client/render/ending-words.ts';
-import { transitionText } from '../../client/render/words.ts';
-import type { Bar, SegmentKind, Paint } from '../../client/face-types.ts';
-import { workerName } from '../../client/sessions/history/bars.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatCount, shortTime } from '../../client/units.ts';
-import { displayWidth, wrapLine } from '../../client/render/width.ts';
+import { endWords, transitionText } from '../../client/faces/words.ts';
+import type { Bar, SegmentKind, Paint } from '../../client/faces/types.ts';
+import { workerName } from '../../client/faces/turns.ts';
+import { formatCount, shortTime, displayWidth, wrapLine } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 
 const LOOKS: Readonly<
   Record<SegmentKind, readonly [sign: string, colour: 'cyan' | 'green' | 'yellow' | 'red' | 'dim', name: string]>

@@ -1,15 +1,9 @@
 // Formats the screen of `perdure top`: sessions in groups by what they need, the title first. Pure.
-import type { Paint } from '../../client/face-types.ts';
-import type { SessionCounts, SessionInfo, WaitingApproval } from '../../client/index.ts';
-import { oneLine } from '../../client/paint.ts';
-import { nowText } from '../../client/render/now-words.ts';
-import { callWhat } from '../../client/render/tool-lines.ts';
-import { endWords } from '../../client/render/ending-words.ts';
-import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
-import { contextShare } from '../../client/sessions/running/running-row.ts';
-import { titleInTree } from '../../client/sessions/trees.ts';
-import { isAtLeast } from '../../client/sessions/running/with-running.ts';
-import { formatMoney, shortAge } from '../../client/units.ts';
+import type { Paint, SessionCounts, SessionInfo, WaitingApproval } from '../../client/faces/types.ts';
+import { displayWidth, truncateToWidth, formatMoney, shortAge } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { nowText, callWhat, endWords, contextShare } from '../../client/faces/words.ts';
+import { titleInTree, isAtLeast } from '../../client/faces/lists.ts';
 import {
   groupHeading,
   type GroupedSession,

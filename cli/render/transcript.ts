@@ -1,9 +1,10 @@
 // Formats a session's transcript for a person: who said what, what was done, how each run ended.
-import type { RunEnded } from '../../workflows/contract/activities.ts';
-import { isUntimed } from '../../store/live/retell.ts';
-import { mediaNote } from '../../store/log/bodies.ts';
-import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../client/index.ts';
 import type {
+  RunEnded,
+  Entry,
+  EpochEntry,
+  Outcome,
+  ReplyEntry,
   LeftBehind,
   SessionReading,
   PairedOutcomes,
@@ -11,29 +12,39 @@ import type {
   BackgroundCommand,
   OpenAgent,
   OpenAgents,
-} from '../../client/face-types.ts';
-import { isRepeated } from '../../store/log/entries.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
-import type { PendingApproval } from '../../workflows/contract/session.ts';
-import type { MessageBody } from '../../workflows/contract/people.ts';
-import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
-import { epochText } from '../../client/render/epoch-words.ts';
-import { isOrdinary, noticeText, reasonText, transitionText } from '../../client/render/words.ts';
-import { approvalHint } from '../../client/render/approval-text.ts';
-import { contextText, fullCommand } from '../../client/render/context-words.ts';
-import { endingText, endWords } from '../../client/render/ending-words.ts';
-import { filesLines } from '../../client/render/files-words.ts';
-import { searchBlockLine } from '../../client/render/search-words.ts';
-import { steeringText } from '../../client/render/steered-words.ts';
-import { callLines, resultLines } from '../../client/render/tool-lines.ts';
-import { outcomeWords } from '../../client/render/outcome-words.ts';
-import { pairOutcomes, REPEATED } from '../../client/render/paired-outcomes.ts';
-import { oneLine } from '../../client/paint.ts';
-import { markRows } from '../../client/render/width.ts';
-import { taskListOf } from '../../store/view/task-list.ts';
+  Hash,
+  PendingApproval,
+  MessageBody,
+} from '../../client/faces/types.ts';
+import {
+  isUntimed,
+  mediaNote,
+  isRepeated,
+  epochText,
+  isOrdinary,
+  noticeText,
+  reasonText,
+  transitionText,
+  approvalHint,
+  contextText,
+  fullCommand,
+  endingText,
+  endWords,
+  searchBlockLine,
+  callLines,
+  resultLines,
+  outcomeWords,
+  pairOutcomes,
+  REPEATED,
+  taskListOf,
+} from '../../client/faces/words.ts';
+import { filesLines } from '../../client/faces/turns.ts';
+import { steeringText } from '../../client/faces/options.ts';
+import { isUnderWay, phaseText } from '../../client/faces/lists.ts';
+import { markRows, formatCount, formatMoment, formatMoney, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { showUnseen } from '../../system/text.ts';
 import { textStream } from '../terminal/markdown-stream.ts';
-import { formatCount, formatMoment, formatMoney, shortTime } from '../../client/units.ts';
 
 /** Most characters of one message. */
 const SHOWN = 20_000;

@@ -1,7 +1,7 @@
 // Manages the rows at the bottom of a terminal that may still change: streaming text, waiting
 // messages, the status, what is typed. Permanent output goes above them, through this area. The
 // rows are drawn over themselves without clearing, so that nothing flickers.
-import { truncateToWidth, displayWidth } from '../../client/render/width.ts';
+import { truncateToWidth, displayWidth } from '../../client/faces/basics.ts';
 
 /** Parts from top to bottom. */
 const PARTS = ['said', 'calls', 'queued', 'status', 'input', 'footer'] as const;

@@ -1,11 +1,9 @@
 // Renders a model's text as Markdown on a terminal while it arrives, wrapped between words.
 // Complete rows are given out once and never drawn again; the last few, which may still change, are
 // drawn below everything else. All text has been made harmless before.
-import type { Paint, MarkdownSpan } from '../../client/face-types.ts';
-import { inlineSpans } from '../../client/render/inline-markdown.ts';
-import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
-import { truncateToWidth, displayWidth, splitGraphemes } from '../../client/render/width.ts';
-import { present } from '../../workflows/contract/present.ts';
+import type { Paint, MarkdownSpan, TextMark } from '../../client/faces/types.ts';
+import { inlineSpans } from '../../client/faces/words.ts';
+import { truncateToWidth, displayWidth, splitGraphemes, wrapLine, present } from '../../client/faces/basics.ts';
 
 export type TextStream = {
   /** Returns the rows that are complete. */
@@ -232,4 +230,57 @@ function* wordsOf(spans: readonly MarkdownSpan[]): Iterable<Word> {
       word.blank += blank;
     }
   if (word.pieces.length > 0 || word.blank !== '') yield word;
+}
+
+const LOOKS: Readonly<Record<TextMark, (paint: Paint) => (text: string) => string>> = {
+  strong: (paint) => paint.bold,
+  emphasis: (paint) => paint.italic,
+  struck: (paint) => paint.dim,
+  code: (paint) => paint.cyan,
+  link: (paint) => paint.underline,
+  target: (paint) => paint.dim,
+};
+
+const isTableRow = (line: string): boolean => line.length > 1 && line.startsWith('|') && line.endsWith('|');
+
+/** `lines` has the whole table, each line a row as written. */
+function tableRows(lines: readonly string[], { paint, columns }: Room): readonly string[] {
+  const isRule = (line: string): boolean => /^[|\s:-]+$/.test(line);
+  const rows = lines.filter((line) => !isRule(line)).map(cellsOf);
+  const most = Math.max(1, ...rows.map((row) => row.length));
+  const widths = Array.from({ length: most }, (_, at) =>
+    Math.max(0, ...rows.map((row) => displayWidth(plainOf(row[at] ?? '')))),
+  );
+  const total = widths.reduce((sum, width) => sum + width, 0) + displayWidth(BETWEEN) * (most - 1);
+  if (total > columns || rows.length === 0 || !lines.some(isRule))
+    return lines.flatMap((line) => wrapLine(line, { columns }));
+  const drawn = rows.map((row, at) => {
+    const cells = widths.map((width, column) => {
+      const cell = row[column] ?? '';
+      const pad = ' '.repeat(Math.max(0, width - displayWidth(plainOf(cell))));
+      const spans = inlineSpans(cell).map(({ text, marks }) =>
+        marks.reduce((one, mark) => LOOKS[mark](paint)(one), text),
+      );
+      return (at === 0 ? paint.bold(spans.join('')) : spans.join('')) + pad;
+    });
+    return cells.join(paint.dim(BETWEEN)).trimEnd();
+  });
+  const rule = paint.dim(widths.map(ruleOf).join(displayWidth('─') === 1 ? '─┼─' : ' ┼ '));
+  return [...drawn.slice(0, 1), rule, ...drawn.slice(1)];
+}
+
+const BETWEEN = ' │ ';
+
+/** Fills a column also where the terminal draws the rule in two columns a character. */
+const ruleOf = (width: number): string =>
+  '─'.repeat(Math.floor(width / displayWidth('─'))) + ' '.repeat(width % displayWidth('─'));
+
+const plainOf = (cell: string): string =>
+  inlineSpans(cell)
+    .map(({ text }) => text)
+    .join('');
+
+function cellsOf(line: string): readonly string[] {
+  const inner = line.replace(/^\|/, '').replace(/\|$/, '');
+  return inner.split(/(?<!\\)\|/).map((cell) => cell.trim());
 }

@@ -1,12 +1,10 @@
 // Runs the live screen of `perdure top`: draws it, looks again, and does what a key asks for.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { callToDecideText } from '../../client/render/approval-text.ts';
-import type { OpenedServer } from '../../client/face-types.ts';
-import type { SessionInfo, WaitingApproval } from '../../client/index.ts';
-import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatCount } from '../../client/units.ts';
+import { callToDecideText } from '../../client/faces/words.ts';
+import type { OpenedServer, SessionInfo, WaitingApproval, SessionId } from '../../client/faces/types.ts';
+import { parseFilter } from '../../client/faces/lists.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { reasonOf } from '../../system/text.ts';
 import { summarizeCall } from '../../page/call-views/call-summary.ts';
 import type { Cli } from '../cli.ts';
@@ -17,7 +15,6 @@ import { firstOfTop, type TopFrame, topLines } from '../render/top.ts';
 import { isForeignLetter, latinKey } from '../typing/latin-key.ts';
 import type { KeyPress } from '../typing/line-editor.ts';
 import { suspendJob } from '../typing/suspend-job.ts';
-import { openOwnScreen, type OwnScreen } from './own-screen.ts';
 
 type Running = {
   readonly frame: TopFrame;
@@ -382,4 +379,43 @@ function lookLines(cli: Cli, session: SessionInfo, call: WaitingApproval | undef
   ];
   if (!call) return [...head, '', `\`${cli.self} show ${session.session}\` prints what was said`];
   return [...head, '', ...callToDecideText(cli.out, call).split('\n'), '', `because: ${oneLine(call.reason, 300)}`];
+}
+
+type OwnScreen = {
+  draw(lines: readonly string[]): void;
+  /** Shows the first screen while `act` runs. */
+  outside(act: () => Promise<void>): Promise<void>;
+  close(): void;
+};
+
+const ENTER_SCREEN = '\u001b[?1049h\u001b[?25l\u001b[?7l';
+const LEAVE_SCREEN = '\u001b[?7h\u001b[?25h\u001b[?1049l';
+
+/** Opens the terminal's second screen: closing it shows the previous content again. */
+function openOwnScreen(cli: Pick<Cli, 'print'>): OwnScreen {
+  let isShown = false;
+  const enter = (): void => {
+    cli.print(ENTER_SCREEN);
+    isShown = true;
+  };
+  const leave = (): void => {
+    if (isShown) cli.print(LEAVE_SCREEN);
+    isShown = false;
+  };
+  // A signal leaves the server at once.
+  process.on('exit', leave);
+  enter();
+  return {
+    // Do not wrap lines: the terminal cuts a long one.
+    draw: (lines) =>
+      void (isShown && cli.print(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\n')}\u001b[J`)),
+    outside: async (act) => {
+      leave();
+      await act().finally(enter);
+    },
+    close: () => {
+      leave();
+      process.off('exit', leave);
+    },
+  };
 }

@@ -1,5 +1,5 @@
 // Offers what may stand at the cursor while a text is typed, as a list below it. Pure.
-import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
+import { displayWidth, truncateToWidth } from '../../client/faces/basics.ts';
 import type { Editor } from './line-editor.ts';
 
 export type CompletionItem = {

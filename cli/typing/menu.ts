@@ -1,5 +1,5 @@
 // A question that one key answers: its rows, and what a key does to it. Pure.
-import { truncateToWidth, wrapLine } from '../../client/render/width.ts';
+import { truncateToWidth, wrapLine } from '../../client/faces/basics.ts';
 import { latinKey } from './latin-key.ts';
 import type { KeyPress } from './line-editor.ts';
 

@@ -1,7 +1,7 @@
 // A list from which a person picks: arrows move, typing searches, and the marked item has a
 // preview. Pure.
-import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
-import { oneLine } from '../../client/paint.ts';
+import { displayWidth, truncateToWidth } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import type { KeyPress } from './line-editor.ts';
 
 export type PickerItem = {

@@ -1,11 +1,10 @@
 // The rows at the bottom in which a person types. Typed text is kept until it is sent, and a
 // question waits for that.
-import { reasonOf } from '../../system/text.ts';
-import type { BottomArea } from '../terminal/bottom-area.ts';
-import { inputRows } from '../terminal/input-rows.ts';
-import { truncateToWidth, displayWidth } from '../../client/render/width.ts';
+import { reasonOf, showUnseen } from '../../system/text.ts';
+import type { BottomArea, CursorPlace } from '../terminal/bottom-area.ts';
+import { truncateToWidth, displayWidth, splitGraphemes, graphemeWidth } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { acceptOffer, moveOffer, type OfferedCompletions, offerRows } from './completion.ts';
-import { beginSearch, type HistorySearch, pressSearchKey, searchRow } from './history-search.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
 import { type Menu, menuRows, pressMenuKey } from './menu.ts';
 import { findMarked, type Picker, pickerRows, pressPickerKey, QUERY_COLUMN } from './picker.ts';
@@ -296,3 +295,108 @@ class TypedRows implements Input {
 }
 
 const isText = (typed: string | undefined): boolean => typed !== undefined && /^\P{Cc}/u.test(typed);
+
+type Typed = { readonly text: string; readonly cursor: number };
+
+type InputLook = {
+  /** Text before the first row; further rows begin below its end. */
+  readonly prompt: string;
+  readonly columns: number;
+  readonly most: number;
+};
+
+export function inputRows(
+  typed: Typed,
+  { prompt, columns, most }: InputLook,
+): { readonly rows: readonly string[]; readonly cursor: CursorPlace } {
+  const room = Math.max(4, columns - 1);
+  const wide = displayWidth(prompt);
+  const inset = wide <= room / 2 ? wide : 0;
+  const { text, cursor, isCut } = partAround(typed, most * columns);
+  const rows = [isCut ? ' '.repeat(inset) : prompt];
+  let column = isCut ? inset : wide;
+  let place: CursorPlace | null = null;
+  let at = 0;
+  const next = (): void => {
+    rows.push(' '.repeat(inset));
+    column = inset;
+  };
+  for (const one of splitGraphemes(text)) {
+    const glyph = one === '\t' ? '    ' : showUnseen(one);
+    const width = one === '\n' ? 0 : glyph === one ? graphemeWidth(one) : displayWidth(glyph);
+    if (column + width >= room && one !== '\n') next();
+    if (at === cursor) place = { row: rows.length - 1, column };
+    at += one.length;
+    if (one === '\n') next();
+    else {
+      rows[rows.length - 1] += glyph;
+      column += width;
+    }
+  }
+  const end = place ?? { row: rows.length - 1, column };
+  const from = Math.max(0, Math.min(end.row, rows.length - most));
+  return { rows: rows.slice(from, from + most), cursor: { row: end.row - from, column: end.column } };
+}
+
+/**
+ * Lays out no more than what can be seen: `reach` characters before the cursor and as many behind
+ * it, from the beginning of a line where one is near. `isCut`: the first row is not the text's.
+ */
+function partAround({ text, cursor }: Typed, reach: number): Typed & { readonly isCut: boolean } {
+  const end = cursor + reach;
+  const before = cursor - reach;
+  if (before <= 0) return { text: text.slice(0, end), cursor, isCut: false };
+  const line = text.lastIndexOf('\n', before - 1) + 1;
+  const from = before - line <= reach ? line : before;
+  return { text: text.slice(from, end), cursor: cursor - from, isCut: from > 0 };
+}
+
+type HistorySearch = {
+  readonly query: string;
+  /** Index of the found text; null when no text has the query in it. */
+  readonly at: number | null;
+};
+
+type SearchPress =
+  | { readonly kind: 'search'; readonly search: HistorySearch }
+  /** `isKeyOpen`: the key still has its own meaning for the text that was found. */
+  | { readonly kind: 'take'; readonly text: string; readonly isKeyOpen: boolean }
+  | { readonly kind: 'cancel' };
+
+export function beginSearch(history: readonly string[]): HistorySearch {
+  return { query: '', at: findBefore(history, '', history.length) };
+}
+
+export function pressSearchKey(
+  search: HistorySearch,
+  history: readonly string[],
+  typed: string | undefined,
+  { name, ctrl = false, meta = false }: KeyPress,
+): SearchPress {
+  const { query, at } = search;
+  const found = (words: string, before: number): SearchPress => ({
+    kind: 'search',
+    search: { query: words, at: findBefore(history, words, before) },
+  });
+  if (ctrl && name === 'r') {
+    const older = findBefore(history, query, at ?? 0);
+    return { kind: 'search', search: { query, at: older ?? at } };
+  }
+  if (name === 'escape' || (ctrl && (name === 'g' || name === 'c'))) return { kind: 'cancel' };
+  if (name === 'backspace') return found(Array.from(query).slice(0, -1).join(''), history.length);
+  const isTyped = typed !== undefined && !ctrl && !meta && !/^\p{Cc}/u.test(typed);
+  if (isTyped) return found(query + oneLine(typed, 200), history.length);
+  const text = at === null ? '' : (history[at] ?? '');
+  return { kind: 'take', text, isKeyOpen: !['return', 'enter', 'tab'].includes(name ?? '') };
+}
+
+function findBefore(history: readonly string[], query: string, before: number): number | null {
+  const wanted = query.toLowerCase();
+  for (let at = before - 1; at >= 0; at -= 1) if (history[at]?.toLowerCase().includes(wanted)) return at;
+  return null;
+}
+
+export function searchRow({ query, at }: HistorySearch, history: readonly string[], columns: number): string {
+  const text = at === null ? '(no earlier text has it)' : oneLine(history[at] ?? '', 400);
+  return truncateToWidth(`search: ${query}▏ ${text}`, columns - 1);
+}

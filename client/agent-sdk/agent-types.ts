@@ -1,14 +1,13 @@
 // Turns the `agents` of a query into the agent types of a configuration.
-import { isListedAs, SERVER_PREFIX } from '../../tools/listed.ts';
-import type { PerdureConfig } from '../index.ts';
+import { isListedAs, SERVER_PREFIX } from '../faces/tools.ts';
+import type { PerdureConfig } from '../faces/types.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { modelProblem } from '../../models/find-model.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
 import { AUTO_IS_DEFAULT, inwardMode } from './permission-modes.ts';
-import type { AgentDefinition } from './shapes/agents.ts';
+import type { AgentDefinition, Options } from './shapes/options.ts';
 import type { AgentMcpServerSpec, McpServerConfig } from './shapes/mcp.ts';
-import type { Options } from './shapes/options.ts';
 
 /** Every agent may have these tools, whatever the program adds. */
 const OFFERED = ['agent', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'web_fetch', 'write'];

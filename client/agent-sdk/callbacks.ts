@@ -7,14 +7,14 @@ import type {
   HookConfig,
   HookInput as OurInput,
   HookPayload as HookInputs,
-} from '../face-types.ts';
+  PermissionMode as OurMode,
+} from '../faces/types.ts';
 import { runWithin } from '../../system/async.ts';
 import { MOST_WAIT_MS } from './call-order.ts';
 import { createHookRelay, type HookRelay, tellHook } from './hook-events.ts';
 import { toInwardInput, outwardInput, outwardName, outwardNames } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
-import type { PermissionMode as OurMode } from '../../workflows/contract/session.ts';
 import { hookName, matcherOf, PROGRAM_EVENTS, TIMEOUT_MS } from './program-hooks.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
 import { toolResponse } from './tool-responses.ts';

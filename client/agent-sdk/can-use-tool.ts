@@ -2,11 +2,10 @@
 // process, and the session waits while it is gone.
 import { z } from 'zod';
 import { reasonOf } from '../../system/text.ts';
-import type { ApprovalAnswer, OnApproval, OnQuestion } from '../index.ts';
-import type { ListedQuestion } from '../face-types.ts';
+import type { ApprovalAnswer, OnApproval, OnQuestion, ListedQuestion } from '../faces/types.ts';
+import { splitQuestions } from '../faces/words.ts';
 import type { CallOrder } from './call-order.ts';
 import type { Grants } from './grants.ts';
-import { splitQuestions } from '../../store/transcript/question-lists.ts';
 import { toInwardInput, outwardInput, outwardName } from './names.ts';
 import { permissionOf, type ProgramHooks } from './program-hooks.ts';
 import type { CanUseTool, PermissionResult } from './shapes/permissions.ts';

@@ -1,6 +1,5 @@
 // Reads the commands that a program may send in the place of a prompt.
-import type { CompactionRequest } from '../../workflows/contract/session.ts';
-import type { Prompt } from '../index.ts';
+import type { CompactionRequest, Prompt } from '../faces/types.ts';
 import type { SlashCommand } from './shapes/facts.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import type { QueryPrompt } from './shapes/query.ts';

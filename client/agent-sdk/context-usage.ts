@@ -1,12 +1,9 @@
 // Tells how full the window of a session's model is, from the count that the API gave of its last
 // request. Instructions, tools and messages are counted together.
-import type { Entry } from '../index.ts';
-import type { Workplace } from '../face-types.ts';
+import type { Entry, Workplace, SessionId } from '../faces/types.ts';
+import { ClientProblem } from '../faces/start.ts';
+import { headOf, transcriptReader } from '../faces/history.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { ClientProblem } from '../problem.ts';
-import { headOf } from '../sessions/newest-head.ts';
-import { transcriptReader } from '../sessions/transcript-reader.ts';
 import type { SDKControlGetContextUsageResponse } from './shapes/query.ts';
 
 /** Reads the usage from the stored transcript. Throws ClientProblem `refused` before a reply. */

@@ -2,13 +2,24 @@
 // answers one is followed to its end. Stored messages come from the transcript by their position,
 // so that none is missed or told twice, even after the program or a worker died.
 import { randomUUID } from 'node:crypto';
-import type { BodyReader, EntryMark, TranscriptReader } from '../face-types.ts';
-import type { Entry, ReplyEntry, WatchedEvent, PerdureClient, ApprovalEvent, RunOutcome } from '../index.ts';
-import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { createMailbox } from '../mailbox.ts';
-import { ClientProblem } from '../problem.ts';
-import { isApprovalEvent } from '../sessions/waiting-approval.ts';
-import { beginsAt } from '../sessions/transcript-reader.ts';
+import type {
+  BodyReader,
+  EntryMark,
+  TranscriptReader,
+  Entry,
+  ReplyEntry,
+  WatchedEvent,
+  PerdureClient,
+  ApprovalEvent,
+  RunOutcome,
+  Hash,
+  MessageId,
+  SessionId,
+} from '../faces/types.ts';
+import { createMailbox, isApprovalEvent } from '../faces/sessions.ts';
+import { ClientProblem } from '../faces/start.ts';
+import { beginsAt } from '../faces/history.ts';
+import { endCommand } from '../faces/tools.ts';
 import type { HookRelay } from './hook-events.ts';
 import { createLiveMessages, type LiveMessages } from './live.ts';
 import { messagesOfEntry, resultMessage } from './messages.ts';
@@ -19,7 +30,6 @@ import { FollowedAgents } from './tasks/follow-agents.ts';
 import type { SpendPorts } from './tasks/model-spend.ts';
 import { createSessionSpend } from './tasks/session-spend.ts';
 import { backgroundRoot } from '../../system/process/background-files.ts';
-import { endCommand } from '../../tools/builtin/shell/background.ts';
 import { taskOf } from './tasks/called-agents.ts';
 
 export type ConversationPorts = {

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { reasonOf } from '../../system/text.ts';
-import { ClientProblem } from '../problem.ts';
+import { ClientProblem } from '../faces/start.ts';
 import type { Options } from './shapes/options.ts';
 
 type Translate = (value: string, options: Options) => Options;

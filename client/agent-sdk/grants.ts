@@ -2,13 +2,12 @@
 // its answer. A grant holds at once and as long as the query. A run keeps the rules that it was
 // opened with, so its calls still ask, and are answered here.
 import { resolve } from 'node:path';
-import { present } from '../../workflows/contract/present.ts';
-import { createAlwaysRules, ruleFor } from '../sessions/always-allow.ts';
-import { isListedAs } from '../../tools/listed.ts';
-import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-import type { PermissionRules } from '../../workflows/contract/session.ts';
-import { ClientProblem } from '../problem.ts';
-import type { WaitingApproval } from '../index.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
+import { createAlwaysRules, ruleFor } from '../faces/rules.ts';
+import { isListedAs } from '../faces/tools.ts';
+import { parseRule, permissionsProblem } from '../faces/options.ts';
+import type { PermissionRules, WaitingApproval } from '../faces/types.ts';
 import { inwardRules, outwardName } from './names.ts';
 import { modeInEffect } from './permission-modes.ts';
 import type { PermissionMode, PermissionRuleValue, PermissionUpdate } from './shapes/permissions.ts';

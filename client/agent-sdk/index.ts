@@ -22,10 +22,10 @@ export {
   USAGE_LIMIT_ERROR_PREFIXES,
   USAGE_TRANSITION_PREFIXES,
   USAGE_WARNING_PREFIXES,
-} from './settings.ts';
+} from './query-settings.ts';
 export { createSdkMcpServer, tool } from './tools.ts';
 export { AbortError, EXIT_REASONS, HOOK_EVENTS, SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
-export type * from './shapes/agents.ts';
+export type * from './shapes/options.ts';
 export type * from './shapes/facts.ts';
 export type * from './shapes/hook-answers.ts';
 export type * from './shapes/hook-inputs.ts';
@@ -37,5 +37,5 @@ export type * from './shapes/permissions.ts';
 export type * from './shapes/query.ts';
 export type * from './shapes/rare-messages.ts';
 export type * from './shapes/sessions.ts';
-export type * from './shapes/settings.ts';
+export type * from './shapes/options.ts';
 export type * from './shapes/system-messages.ts';

@@ -2,11 +2,11 @@
 // zod 3, which itself checks the input, this file makes the JSON schema for the model.
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
-import { present } from '../../workflows/contract/present.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
+import type { Tool } from '../faces/types.ts';
 import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
-import type { Tool } from '../face-types.ts';
-import { ClientProblem } from '../problem.ts';
 import type { AnyZodRawShape } from './shapes/mcp.ts';
 
 /** The definition that an instance of any zod 3 class carries. */

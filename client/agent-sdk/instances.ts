@@ -1,17 +1,21 @@
 // Connects MCP servers that the program runs in its own process (`McpServer`), in memory, and calls
 // their tools over that connection.
 import type { z } from 'zod';
-import { callAsTask } from '../../tools/mcp/call-task.ts';
-import { McpError } from '../../tools/mcp/failures.ts';
-import type { Link, ListedTool } from '../face-types.ts';
-import { FOR_EVER, linkInProcess } from '../../tools/mcp/link.ts';
-import { listTools } from '../../tools/mcp/list-tools.ts';
-import { callResult } from '../../tools/mcp/results.ts';
-import { IDEMPOTENCY_KEY } from '../../tools/mcp/server-tools.ts';
-import { mcpBounds, PROGRESS_CALL_MS } from '../../tools/mcp/servers.ts';
+import {
+  callAsTask,
+  McpError,
+  FOR_EVER,
+  linkInProcess,
+  listTools,
+  callResult,
+  IDEMPOTENCY_KEY,
+  mcpBounds,
+  PROGRESS_CALL_MS,
+  ToolFailure,
+} from '../faces/tools.ts';
+import type { Link, ListedTool } from '../faces/types.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { reasonOf } from '../../system/text.ts';
-import { ToolFailure } from '../../tools/tool.ts';
-import { ClientProblem } from '../problem.ts';
 import type { McpServerConfig, McpServerInstance, ToolExtra } from './shapes/mcp.ts';
 
 /**

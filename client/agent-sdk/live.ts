@@ -1,9 +1,9 @@
 // Makes messages of what happens right now: parts of a reply as they stream, running calls and
 // retries. They are best effort, and are never repeated.
 import { randomUUID } from 'node:crypto';
-import { defaultBackoff } from '../../store/configuration.ts';
-import type { WatchedEvent } from '../index.ts';
-import { noSpend, type Spend } from '../../workflows/contract/loop.ts';
+import { defaultBackoff } from '../faces/history.ts';
+import type { WatchedEvent, Spend } from '../faces/types.ts';
+import { noSpend } from '../faces/contract.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { SDKMessage, SDKPartialAssistantMessage } from './shapes/messages.ts';
 import type { SDKAPIRetryMessage } from './shapes/system-messages.ts';

@@ -2,23 +2,20 @@
 // `compact_boundary`, each with an id that follows from its position in the transcript, so that
 // every reading yields the same ids.
 import type { UUID } from 'node:crypto';
-import type { Entry, ReplyEntry, RunOutcome } from '../index.ts';
-import { addSpend, noSpend, noUsage, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
-import { roundUsd } from '../sessions/outcome.ts';
-import { runDefaults } from '../../worker/config/defaults.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { VERSION } from '../../worker/version.ts';
+import type { Entry, ReplyEntry, RunOutcome, TerminalReason, Usage } from '../faces/types.ts';
+import { addSpend, noSpend, noUsage } from '../faces/contract.ts';
+import { roundUsd, WEB_SEARCH } from '../faces/words.ts';
+import { runDefaults, isListed, countSearches } from '../faces/tools.ts';
+import { present } from '../faces/basics.ts';
+import { VERSION } from '../faces/start.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';
 import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } from './names.ts';
-import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
-import { isListed } from '../../tools/listed.ts';
-import { countSearches } from '../../activities/model/usage-counts.ts';
 import { resultMessages } from './result-messages.ts';
 import { asksForSkills } from './skills.ts';
 import type { ModelSpend } from './tasks/session-spend.ts';
 import { serverStatuses, programTools } from './tools.ts';
-import { uuidOf } from './uuids.ts';
+import { uuidOf } from './values.ts';
 import type {
   ModelUsage,
   SDKAssistantMessage,

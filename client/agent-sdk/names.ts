@@ -1,11 +1,10 @@
 // Maps our built-in tools to the tool and field names of the SDK: `Read` with `file_path` is our
 // `read` with `path`. The model, callbacks, messages and hooks use the SDK's names; the session
 // keeps ours.
-import { present } from '../../workflows/contract/present.ts';
-import { splitQuestions } from '../../store/transcript/question-lists.ts';
-import { inwardInput as inwardByNames, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
-import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
-import type { ToolNames } from '../face-types.ts';
+import { present } from '../faces/basics.ts';
+import { splitQuestions, WEB_SEARCH } from '../faces/words.ts';
+import { inwardInput as inwardByNames, outwardFields, ownName } from '../faces/tools.ts';
+import type { ToolNames } from '../faces/types.ts';
 
 const todos = {
   name: 'todos',

@@ -1,6 +1,6 @@
 // Decides about each option of a query: it is taken, passed over with a notice, or refused with a
 // reason.
-import { ClientProblem } from '../problem.ts';
+import { ClientProblem } from '../faces/start.ts';
 import type { Options } from './shapes/options.ts';
 
 type Fate = { readonly kind: 'taken' } | { readonly kind: 'passed' | 'refused'; readonly why: string };

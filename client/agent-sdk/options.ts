@@ -1,13 +1,12 @@
 // Translates the options of a query into a worker's configuration and run options. The table in
 // option-fates.ts says which options are refused or passed over.
 import { resolve } from 'node:path';
-import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
-import { isListedAs, SERVER_PREFIX, RESOURCES } from '../../tools/listed.ts';
-import type { PerdureConfig } from '../index.ts';
-import type { OptionChanges } from '../../workflows/contract/session.ts';
-import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/tool-env.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { ClientProblem } from '../problem.ts';
+import { WEB_SEARCH } from '../faces/words.ts';
+import { isListedAs, SERVER_PREFIX, RESOURCES } from '../faces/tools.ts';
+import type { PerdureConfig, OptionChanges, ToolEnv } from '../faces/types.ts';
+import { toolVariableProblem } from '../faces/options.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { toHookConfig, unknownEvents } from './callbacks.ts';
 import { toAgentTypes } from './agent-types.ts';
 import type { HookRelay } from './hook-events.ts';

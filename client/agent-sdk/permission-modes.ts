@@ -1,6 +1,6 @@
 // Translates the permission modes of the SDK.
-import type { PermissionMode as OurMode } from '../../workflows/contract/session.ts';
-import { ClientProblem } from '../problem.ts';
+import type { PermissionMode as OurMode } from '../faces/types.ts';
+import { ClientProblem } from '../faces/start.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
 

@@ -4,9 +4,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { present } from '../../workflows/contract/present.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import { importApart } from '../../system/process/import-apart.mjs';
-import { ClientProblem } from '../problem.ts';
 import type {
   AnyZodRawShape,
   CallToolResult,

@@ -4,12 +4,15 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { reasonOf } from '../../system/text.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { ClientProblem } from '../problem.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
+import { isKeyless } from '../faces/processes.ts';
 import { isAskedFor } from './option-fates.ts';
 import { toCommandHooks } from './command-hooks.ts';
 import type { HookCallbackMatcher, HookEvent, Hooks } from './shapes/hooks.ts';
-import type { Options, Settings } from './shapes/options.ts';
+import type { Options, Settings, ResolvedSettings, ResolveSettingsOptions } from './shapes/options.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import type { Env } from '../../connection/data-folder.ts';
 
 const list = z.array(z.string());
 
@@ -146,4 +149,49 @@ function joinHooks(before: Hooks = {}, more: Hooks): Hooks {
   for (const [event, matchers] of Object.entries(more) as [HookEvent, HookCallbackMatcher[]][])
     all[event] = [...(before[event] ?? []), ...matchers];
   return all;
+}
+
+/** Resolves to empty settings, whatever `options` name, since no settings files are read. */
+export function resolveSettings(_options: ResolveSettingsOptions = {}): Promise<ResolvedSettings> {
+  return Promise.resolve({ effective: {}, provenance: {}, sources: [], machinePolicy: { didNotLoad: false } });
+}
+
+const ESCALATING: readonly unknown[] = ['acceptEdits', 'auto', 'bypassPermissions'];
+
+/** Returns the effective settings, without a mode that allows more and comes from a workspace. */
+export function filterEscalatingDefaultMode({ effective, provenance, sources }: ResolvedSettings): Settings {
+  const { permissions } = effective;
+  const mode = permissions?.defaultMode;
+  if (!ESCALATING.includes(mode)) return effective;
+  const from = sources.findLast((one) => one.settings.permissions?.defaultMode !== undefined)?.source;
+  if ((from ?? provenance.permissions?.source) !== 'project') return effective;
+  const { defaultMode: _, ...others } = permissions ?? {};
+  return { ...effective, permissions: others };
+}
+
+/** Empty, since there are no accounts here whose limits could be reported. */
+export const ORG_POLICY_LIMIT_PREFIXES: readonly string[] = [];
+export const USAGE_LIMIT_ERROR_PREFIXES: readonly string[] = [];
+export const USAGE_TRANSITION_PREFIXES: readonly string[] = [];
+export const USAGE_WARNING_PREFIXES: readonly string[] = [];
+
+/** These say where Perdure runs. A program has one such place, whatever it gives to an agent. */
+const OF_PLACE = /^(?:PERDURE_|TEMPORAL_|XDG_)|^HOME$/;
+
+export function ownEnv(env: Env | undefined): Env {
+  if (env === undefined) return process.env;
+  return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => OF_PLACE.test(name))), ...env };
+}
+
+/** Throws SetupProblem without a key, since the scripted demo model must not answer a program. */
+export function requireKey(env: Env, isGiven: boolean): void {
+  if (!isKeyless(env)) return;
+  const cloud = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'].find(
+    (name) => env[name],
+  );
+  const where = isGiven ? 'in options.env, which stands for the whole environment' : 'in the environment';
+  const why = cloud === undefined ? 'query() has no key of the model API' : `${cloud} is not known here`;
+  throw new SetupProblem(
+    `${why}: set ANTHROPIC_API_KEY, or ANTHROPIC_AUTH_TOKEN, or ANTHROPIC_BASE_URL for a gateway of your own, ${where}`,
+  );
 }

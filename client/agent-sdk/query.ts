@@ -1,15 +1,14 @@
 // Implements query() of the SDK on a durable session. The program's process is the session's
 // worker: its tools and hooks run here, and what needs it waits while it is gone. A program that is
 // started again under its name goes on where it was.
-import { present } from '../../workflows/contract/present.ts';
-import type { OptionChanges } from '../../workflows/contract/session.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem, VERSION } from '../faces/start.ts';
+import type { OptionChanges } from '../faces/types.ts';
+import { prepareWorker } from '../faces/processes.ts';
 import { catalogue } from '../../models/catalogue.ts';
-import { prepareWorker } from '../runtime/own-worker.ts';
-import { ClientProblem } from '../problem.ts';
-import { VERSION } from '../../worker/version.ts';
 import { COMMANDS } from './commands.ts';
 import { asksSomebody, modeInEffect, inwardMode } from './permission-modes.ts';
-import { ownEnv } from './own-env.ts';
+import { ownEnv } from './query-settings.ts';
 import { READER_LEFT, runQuery } from './run-query.ts';
 import type { Steering } from './send-messages.ts';
 import type { AccountInfo, AgentInfo, ModelInfo } from './shapes/facts.ts';

@@ -1,12 +1,12 @@
 // Makes the messages of the outcomes of calls: one for each, with the structure that the SDK's tool
 // answers with as `tool_use_result`.
 import type { UUID } from 'node:crypto';
-import { present } from '../../workflows/contract/present.ts';
-import type { Outcome, ReplyEntry } from '../index.ts';
+import { present } from '../faces/basics.ts';
+import type { Outcome, ReplyEntry } from '../faces/types.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import { toolResponse } from './tool-responses.ts';
-import { uuidOf } from './uuids.ts';
+import { uuidOf } from './values.ts';
 
 /** `reply` has the calls. Without it the structure is unknown, and the text takes its place. */
 export function resultMessages(

@@ -1,27 +1,29 @@
 // Runs a query to its end: opens its session, sends the program's messages, and yields the answers.
 // A program that stops reading, or aborts, interrupts what runs.
-import { present } from '../../workflows/contract/present.ts';
+import { present, parseSessionId } from '../faces/basics.ts';
+import { actOnAbort } from '../faces/sessions.ts';
+import { ClientProblem } from '../faces/start.ts';
+import { checkConfig } from '../faces/tools.ts';
+import { createConfigReader, headOf, transcriptReader } from '../faces/history.ts';
+import { createBodyReader } from '../faces/words.ts';
+import type { Hash, SessionId, PermissionRules, OpenWorkplace, Workplace } from '../faces/types.ts';
+import { answerApprovals, openWorkplace } from '../faces/workplace.ts';
 import { type Log, formatLog } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { checkConfig } from '../../worker/config/config.ts';
 import { openDataFolder, type Env } from '../../connection/data-folder.ts';
-import { createConfigReader } from '../../store/configuration.ts';
-import { createBodyReader } from '../../store/log/bodies.ts';
-import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { PermissionRules } from '../../workflows/contract/session.ts';
-import { answerApprovals } from '../runtime/answer-approvals.ts';
-import { actOnAbort } from '../async.ts';
-import type { OpenWorkplace, Workplace } from '../face-types.ts';
-import { openWorkplace } from '../runtime/workplace.ts';
-import { ClientProblem } from '../problem.ts';
-import { parseSessionId } from '../sessions/session-id.ts';
-import { headOf } from '../sessions/newest-head.ts';
-import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { withAgentServers } from './agent-types.ts';
 import { createApprovalHandler, createQuestionHandler } from './can-use-tool.ts';
 import { forkUpTo, resumeAt, rewindFilesTo } from './sessions/fork.ts';
-import { type ContinuedSession, findContinued, rememberSession } from './program/continue.ts';
+import {
+  type ContinuedSession,
+  findContinued,
+  rememberSession,
+  type ProgramQuery,
+  type QueryRequest,
+  identityOf,
+  programQuery,
+} from './program/program.ts';
 import { openConversation } from './conversation.ts';
 import { type PromptPart, promptParts } from './commands.ts';
 import { readContextUsage } from './context-usage.ts';
@@ -29,15 +31,20 @@ import { clearResultMessage, initMessage, resetMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
 import { createHookRelay } from './hook-events.ts';
 import { withExtraArgs } from './extra-args.ts';
-import { ownEnv, requireKey } from './own-env.ts';
+import { ownEnv, requireKey, withSettings } from './query-settings.ts';
 import { removeSession } from './sessions/remove-session.ts';
 import { translateOptions } from './options.ts';
-import { withSettings } from './query-settings.ts';
 import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
-import { type ProgramQuery, type QueryRequest, identityOf, programQuery } from './program/program.ts';
-import { countEarlierRuns, hasOpenRun, STOPPING_MS, stopRuns } from './open-run.ts';
-import { type Running, sendMessages, type Steering } from './send-messages.ts';
+import {
+  countEarlierRuns,
+  hasOpenRun,
+  STOPPING_MS,
+  stopRuns,
+  type Running,
+  sendMessages,
+  type Steering,
+} from './send-messages.ts';
 import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { QueryPrompt } from './shapes/query.ts';

@@ -1,8 +1,8 @@
 // Keeps the changes that a program makes to the MCP servers of a query that runs. A worker has the
 // servers that it began with, so that another one takes its place before the next message.
-import { checkConfig } from '../../worker/config/config.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { ClientProblem } from '../problem.ts';
+import { checkConfig } from '../faces/tools.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
 import type { McpServerConfig, McpServerStatus, McpSetServersResult } from './shapes/mcp.ts';
 import type { Options } from './shapes/options.ts';
 import { outsideServers, programTools, serverStatuses, withInstances } from './tools.ts';

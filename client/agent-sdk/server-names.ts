@@ -1,9 +1,7 @@
 // Converts names of servers and their tools, which may be any text in a program, to names that the
 // API, rules and configurations accept.
 import { createHash } from 'node:crypto';
-import { nameServerTool } from '../../tools/mcp/servers.ts';
-import { SERVER_PREFIX } from '../../tools/listed.ts';
-import { VALID_NAME } from '../../tools/registry.ts';
+import { nameServerTool, SERVER_PREFIX, VALID_NAME } from '../faces/tools.ts';
 
 /**
  * A server's name in a configuration: at most 32 characters, no two `_` together and none at an

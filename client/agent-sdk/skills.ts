@@ -1,9 +1,9 @@
 // Skills of a query: folders with a SKILL.md in the workspace. The session may load them with the
 // tool `Skill`, and an agent that names some has their texts in its prompt.
 import { dirname, relative } from 'node:path';
-import type { Skill } from '../face-types.ts';
-import { findSkills, readSkillBody } from '../../tools/builtin/files/skills.ts';
-import { mayReadByRules } from '../../tools/rules/match-rules.ts';
+import type { Skill } from '../faces/types.ts';
+import { findSkills, readSkillBody } from '../faces/tools.ts';
+import { mayReadByRules } from '../faces/rules.ts';
 import { inwardName, inwardRules } from './names.ts';
 import type { Options } from './shapes/options.ts';
 

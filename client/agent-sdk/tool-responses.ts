@@ -1,7 +1,7 @@
 // Builds what the SDK's own tools answer with, for hooks (`tool_response`) and messages
 // (`tool_use_result`), as far as the call and the text of its result have it.
-import { readStartedId } from '../../tools/builtin/shell/background-words.ts';
-import { present } from '../../workflows/contract/present.ts';
+import { readStartedId } from '../faces/tools.ts';
+import { present } from '../faces/basics.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 

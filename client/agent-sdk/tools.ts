@@ -1,14 +1,11 @@
 // Implements `tool()` and `createSdkMcpServer()`, and turns the servers of a query into tools and
 // servers of a worker's configuration.
 import { randomUUID } from 'node:crypto';
-import { present } from '../../workflows/contract/present.ts';
-import { callResult, toToolOutput } from '../../tools/mcp/results.ts';
-import type { McpServer, McpServers, ServerQuestion, Tool, ToolContext } from '../face-types.ts';
-import { ClientProblem } from '../problem.ts';
+import { present } from '../faces/basics.ts';
+import { ClientProblem } from '../faces/start.ts';
+import { callResult, toToolOutput, SERVER_PREFIX, defineTool, ToolFailure } from '../faces/tools.ts';
+import type { McpServer, McpServers, ServerQuestion, Tool, ToolContext, PermissionRules } from '../faces/types.ts';
 import { TimedOut, runWithin } from '../../system/async.ts';
-import { SERVER_PREFIX } from '../../tools/listed.ts';
-import { defineTool, ToolFailure } from '../../tools/tool.ts';
-import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { readInputSchema } from './input-schemas.ts';
 import { ConnectedInstance, connectInstances } from './instances.ts';
 import { ProgramServer } from './program-server.ts';

@@ -1,6 +1,8 @@
-// Constants and the error class that programs import together with query().
+// Constants and the error class that programs import together with query(), and ids of messages that
+// are the same at every reading.
 import type { ExitReason } from './shapes/hook-inputs.ts';
 import type { HookEvent } from './shapes/hooks.ts';
+import { createHash, type UUID } from 'node:crypto';
 
 /** Thrown by a query whose `abortController` was aborted. */
 export class AbortError extends Error {
@@ -57,3 +59,16 @@ export const HOOK_EVENTS = [
   'MessageDisplay',
   'PreSkillShellCommand',
 ] as const satisfies readonly HookEvent[];
+
+/** Returns a version 8 UUID that is the hash of the parts. */
+export function uuidOf(...parts: readonly (string | number)[]): UUID {
+  const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  const groups = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `a${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return groups.join('-') as UUID;
+}

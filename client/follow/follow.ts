@@ -3,14 +3,14 @@
 // the transcript. A follower holds nothing on the server.
 import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { createConverger } from './converge.ts';
+import { createConverger } from './ledger.ts';
 import { cursorAfter, type Followed, type SeenIteration } from './cursor.ts';
 import { type Goal, goalAfter, goalOf, hasNoRun, lookForGoal, reachesGoal } from './goal.ts';
 import { createMailbox } from '../mailbox.ts';
 import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { parseMessageId } from '../sessions/message-id.ts';
+import { parseMessageId } from '../sessions/ids.ts';
 import type { LiveEvents } from '../sessions/start.ts';
 import { announceHostChanges } from '../sessions/observed-phase.ts';
 import type { TranscriptReader } from '../sessions/transcript-reader.ts';

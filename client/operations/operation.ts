@@ -8,7 +8,7 @@ import { refuseUnknown } from '../options.ts';
 import { ClientProblem } from '../problem.ts';
 import type { ClientMeans } from '../sessions/client-means.ts';
 import type { PersonRequest } from '../sessions/history/recent.ts';
-import { parseSessionId } from '../sessions/session-id.ts';
+import { parseSessionId } from '../sessions/ids.ts';
 
 /** The arguments and options of a method by their names. */
 export type Fields = Readonly<Record<string, unknown>>;

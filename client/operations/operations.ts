@@ -5,6 +5,8 @@ import { answer, approve, deny } from './decisions.ts';
 import type { Operation } from './operation.ts';
 import { askAside, cancel, changeRules, interrupt, move, resume, send, setOptions, topUp } from './steering.ts';
 
+export { callMethod, type Fields, type Operation } from './operation.ts';
+
 export const operations = {
   send,
   fork,

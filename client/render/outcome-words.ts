@@ -1,7 +1,12 @@
-// Says how a call came out as far as its result does not, and who allowed it.
+// Says how a call came out as far as its result does not, and who allowed it; what an answer aside
+// has cost; and in one line what a running session does now. Pure.
+import { totalTokens } from '../../workflows/contract/loop.ts';
 import { oneLine } from '../paint.ts';
+import type { SideAnswer } from '../sessions/updates/ask-aside.ts';
+import { formatCount, formatMoney } from '../units.ts';
 import type { Outcome } from '../../store/log/entries.ts';
-import { NAME } from './tool-lines.ts';
+import { NAME, briefInput } from './tool-lines.ts';
+import type { SessionActivity, RunningState } from '../sessions/running/running-row.ts';
 
 /**
  * Says how a call came out as far as its result does not, and who allowed it. A call that ran as
@@ -38,4 +43,52 @@ export function approvalWords({ approved }: Pick<Outcome['log'], 'approved'>): r
   if (approved === undefined) return [];
   const who = approved.by === undefined ? 'a person' : oneLine(approved.by, NAME);
   return [`${who} allowed it${approved.editedHash === undefined ? '' : ' with another input'}`];
+}
+
+/** Describes the cost of an answer on one line. */
+export function asideCost({ model, usage, costUsd, cut }: SideAnswer): string {
+  const facts = [`aside, by ${oneLine(model, 100)}`, formatCount(totalTokens(usage), 'token'), formatMoney(costUsd)];
+  return [...facts, ...(cut ? ['the rest of the answer is left out'] : [])].join(' · ');
+}
+
+const MOST = 100;
+const FAILURE = 60;
+
+/** Returns an empty text when nothing is known to be under way. */
+export function nowText({ doing, model }: Pick<RunningState, 'doing' | 'model'>, most = MOST): string {
+  const [first, ...others] = doing.toSorted((one, other) => rank(one) - rank(other));
+  if (!first) return '';
+  const more = others.length === 0 ? '' : ` · and ${formatCount(others.length, 'more step')}`;
+  return oneLine(`${doingText(first, model, most)}${more}`, most + FAILURE);
+}
+
+/** What was tried most often comes first: it is what someone should look at. */
+const rank = ({ attempt, kind }: SessionActivity): number => (attempt > 1 ? 0 : kind === 'agents' ? 2 : 1);
+
+function doingText(doing: SessionActivity, model: string | null, most: number): string {
+  const { attempt, failure, isTaken } = doing;
+  const parts = [
+    whatText(doing, model, most),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : isTaken ? [] : ['no worker has it yet']),
+    ...(failure === null ? [] : [oneLine(failure, FAILURE)]),
+  ];
+  return parts.join(' · ');
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  openRun: 'opens the run',
+  commit: 'stores what was said',
+  runStopHooks: 'runs stop hooks',
+  afterStop: 'ends the run',
+  findReply: 'looks for the reply',
+  endWorktree: 'ends its work tree',
+};
+
+function whatText({ kind, step, call, agents }: SessionActivity, model: string | null, most: number): string {
+  if (kind === 'agents') return `waits for ${formatCount(agents, 'agent')}`;
+  if (call) return oneLine(`${call.tool} ${briefInput(call.input, most)}`.trimEnd(), most);
+  if (kind === 'tool') return 'runs a tool';
+  if (kind === 'compaction') return 'compacts the context';
+  if (step === 'callModel') return model === null ? 'calls the model' : `calls ${oneLine(model, 60)}`;
+  return WORDS[step ?? ''] ?? 'works';
 }

@@ -1,10 +1,13 @@
-// Words the loop for people: transitions, reasons, notices.
+// Words the loop for people: transitions, reasons, notices, why a conversation's beginning is sent
+// anew, and searches of the web that the API made by itself (L88).
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { HostChanged } from '../../workflows/contract/hosts.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
-
 import { oneLine } from '../paint.ts';
 import { formatCount, formatMoment, formatTokens } from '../units.ts';
+import type { EpochEntry } from '../../store/log/entries.ts';
+import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
+import { queryOf, queryText, resultsOf, resultsText } from '../../store/transcript/server-tools.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'next turn',
@@ -164,4 +167,42 @@ function listNames(names: readonly string[], most: number): string {
   const visible = names.slice(0, most).map((name) => oneLine(name, 100));
   const hidden = names.length - visible.length;
   return hidden > 0 ? `${visible.join(', ')} and ${hidden} more` : visible.join(', ');
+}
+
+/**
+ * Says why the system prompt and the tools are sent anew; null when they are sent for the first
+ * time.
+ */
+export function epochText({ why }: Pick<EpochEntry, 'why'>): string | null {
+  switch (why) {
+    case 'first':
+      return null;
+    case 'compacted':
+      return 'after the compaction the system prompt and the tools are sent as they are now';
+    case 'tools':
+      return 'a tool came, takes other inputs, or cannot stay: the tools are sent anew, and thinking from before is not sent on';
+    case 'server':
+      return 'the server no longer takes how changes were told: they are told otherwise, and thinking from before is not sent on';
+    case 'summary_refused':
+      return 'the API does not take its own summary, as after a change of account or platform: it is sent in words, and thinking from before is not sent on';
+    case 'older':
+      return 'a newer version goes on: thinking from before is not sent on';
+    case 'refused':
+      return 'the API found earlier thinking bound to something else: it is not sent on (a defect of Perdure: please report it)';
+  }
+}
+
+const LONGEST = 400;
+const LONGEST_FOUND = 2_000;
+
+export function searchLine(query: string): string {
+  return oneLine(queryText(query), LONGEST);
+}
+
+/** Null for a block that is no part of a search. */
+export function searchBlockLine(block: ContentBlock): string | null {
+  const query = queryOf(block);
+  if (query !== null) return searchLine(query);
+  const found = resultsOf(block);
+  return found === null ? null : oneLine(resultsText(found), LONGEST_FOUND);
 }

@@ -13,7 +13,7 @@ import { parseServerModel, type ServerModel } from '../../models/server-facts.ts
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { oneLine } from '../paint.ts';
 import type { ModelFacts } from '../../store/model-facts.ts';
-import { type Check, okCheck, noteCheck, missingCheck } from './check.ts';
+import { type Check, okCheck, noteCheck, missingCheck } from './network-checks.ts';
 
 export async function modelChecks(env: Env, config: PerdureConfig): Promise<readonly Check[]> {
   if (isKeyless(env))

@@ -14,7 +14,6 @@ import { isKeyless } from '../../worker/keyless.ts';
 import { collectorOf } from '../../worker/monitor/otlp.ts';
 import { openNetwork, describeNetwork, type Destination } from '../../connection/network/network.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
 import { oneLine } from '../paint.ts';
 import type { ServerList } from './deferred-tools.ts';
 
@@ -84,3 +83,18 @@ export async function mcpCheck(
     return { check: missingCheck(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`) };
   }
 }
+
+/**
+ * One thing a machine needs, and its state. `note`: it works and could be better. `missing`:
+ * something will not work, and `found` says what to do.
+ */
+export type Check = {
+  readonly name: string;
+  readonly state: 'ok' | 'note' | 'missing';
+  /** One line. */
+  readonly found: string;
+};
+
+export const okCheck = (name: string, found: string): Check => ({ name, state: 'ok', found });
+export const noteCheck = (name: string, found: string): Check => ({ name, state: 'note', found });
+export const missingCheck = (name: string, found: string): Check => ({ name, state: 'missing', found });

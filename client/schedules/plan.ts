@@ -16,7 +16,7 @@ import { modelProblem } from '../../models/find-model.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { STORE_KEY } from '../sessions/info.ts';
-import { parseSessionId, newSessionId } from '../sessions/session-id.ts';
+import { parseSessionId, newSessionId } from '../sessions/ids.ts';
 import { promptProblem, titleOf } from '../sessions/prompt.ts';
 import { sessionClosedProblem } from '../sessions/send.ts';
 import { findWrongOption } from '../sessions/message.ts';

@@ -13,7 +13,7 @@ import {
 import { storeTextBody } from '../../store/log/bodies.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, type PromptParts, parsePrompt } from './prompt.ts';
-import { parseMessageId, newMessageId } from './message-id.ts';
+import { parseMessageId, newMessageId } from './ids.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { Store } from '../../store/values/store.ts';
 import { modelProblem } from '../../models/find-model.ts';

@@ -14,7 +14,7 @@ import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts
 import { ends } from '../../store/live/event-parts.ts';
 import { ClientProblem } from '../problem.ts';
 import type { CarriedSnapshots } from './carry-snapshots.ts';
-import { sessionIdProblem } from '../sessions/session-id.ts';
+import { sessionIdProblem } from '../sessions/ids.ts';
 
 export type SessionHeader = {
   readonly perdure: 'session';

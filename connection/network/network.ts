@@ -3,12 +3,13 @@
 // `fetch`.
 import type { Dispatcher as UndiciDispatcher, Dispatcher } from 'undici';
 import { type Network, VIA_HEADER } from '../../system/network.ts';
-import { extraCertificatesProblem, listTrustedCertificates } from './certificates.ts';
 import { PartedBody } from '../../system/parted-body.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { hostOf, isThisMachine, type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
 import type { Readable } from 'node:stream';
 import { SetupProblem } from '../../system/setup-problem.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import * as tls from 'node:tls';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -254,4 +255,62 @@ export function describeRoute(env: Env, address: string): string | undefined {
   const proxy = proxyFor(url);
   if (proxy) return `${url.host} through the proxy ${proxy.label} (${proxy.by})`;
   return `${url.host} directly, ${isThisMachine(hostOf(url)) ? 'for it is this machine' : 'as NO_PROXY says, or for want of a proxy for it'}`;
+}
+
+/** The files in which systems keep their certificates. */
+const CERTIFICATE_BUNDLES = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+];
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
+
+/**
+ * Returns undefined for Node's own. `NODE_USE_SYSTEM_CA=1` adds the system's, also on a Node that
+ * does not know the variable, and `SSL_CERT_FILE` then names their file. Throws SetupProblem where
+ * none are found.
+ */
+function listTrustedCertificates(env: Env): readonly string[] | undefined {
+  const extra = env['NODE_EXTRA_CA_CERTS']?.trim();
+  const usesSystem = env['NODE_USE_SYSTEM_CA']?.trim() === '1';
+  // Node has read the file that its own environment named when it started.
+  const known = !extra || extra === process.env['NODE_EXTRA_CA_CERTS']?.trim();
+  if (known && !usesSystem) return undefined;
+  return [...tls.rootCertificates, ...readCertificates(extra), ...(usesSystem ? listSystemCertificates(env) : [])];
+}
+
+/**
+ * Returns the end of a sentence when NODE_EXTRA_CA_CERTS names a file without readable
+ * certificates, else undefined.
+ */
+function extraCertificatesProblem(env: Env): string | undefined {
+  const extra = env['NODE_EXTRA_CA_CERTS']?.trim();
+  if (!extra || readCertificates(extra).length > 0) return undefined;
+  return 'NODE_EXTRA_CA_CERTS names no file with certificates that can be read: they are not trusted';
+}
+
+function listSystemCertificates(env: Env): readonly string[] {
+  const named = env['SSL_CERT_FILE']?.trim();
+  if (!named && 'getCACertificates' in tls && typeof tls.getCACertificates === 'function') {
+    return tls.getCACertificates('system') as readonly string[];
+  }
+  const file = [...(named ? [named] : []), ...CERTIFICATE_BUNDLES].find((each) => existsSync(each));
+  if (file === undefined || (named && file !== named))
+    throw new SetupProblem(
+      'NODE_USE_SYSTEM_CA asks for certificates that are not found: name their file in SSL_CERT_FILE, or leave it out',
+    );
+  return readCertificates(file);
+}
+
+/** Returns no certificates for a file that cannot be read: Node, too, goes on without. */
+function readCertificates(file: string | undefined): readonly string[] {
+  if (!file) return [];
+  try {
+    return readFileSync(file, 'latin1').match(CERTIFICATE) ?? [];
+  } catch {
+    return [];
+  }
 }

@@ -4,10 +4,10 @@ import { createHash } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { DEEPEST_JSON, isDeeperThan } from '../../system/json.ts';
-import { isTraceparent, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
-import { LONGEST_ID } from '../../workflows/contract/session.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { parseSessionId } from '../../client/sessions/session-id.ts';
+import { isTraceparent } from '../../client/faces/contract.ts';
+import { LONGEST_ID, parseSessionId } from '../../client/faces/basics.ts';
+import type { MessageId, SessionId } from '../../client/faces/types.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../hosting/access.ts';
 import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
 import { identityOfPerson, type PagePorts } from '../ports.ts';
@@ -74,7 +74,7 @@ export function apiApp(ports: PagePorts, access: Access): Api {
   };
 }
 
-type StreamCounts = {
+export type StreamCounts = {
   /** Number of open streams. */
   readonly count: number;
   /**
@@ -84,7 +84,8 @@ type StreamCounts = {
   open(name: string): () => void;
 };
 
-function streamCounts(): StreamCounts {
+/** Counts the open streams of one API. */
+export function streamCounts(): StreamCounts {
   const open = new Map<string, number>();
   const count = (): number => [...open.values()].reduce((sum, one) => sum + one, 0);
   return {

@@ -2,11 +2,11 @@
 // iteration it has seen whole, and what it has seen of the next. The next iteration is told again
 // from its beginning, since an attempt may have died meanwhile; what was seen of it is taken back
 // first, so that nothing valid is told twice.
-import { isTombstone } from '../../store/live/events.ts';
-import type { Followed } from '../../client/index.ts';
-import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
+import { isTombstone } from '../../client/faces/words.ts';
+import type { Followed } from '../../client/faces/types.ts';
+import { isApprovalEvent } from '../../client/faces/sessions.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import { attemptName } from '../../client/view/reduce-live.ts';
-import { ClientProblem } from '../../client/problem.ts';
 
 export type EventPlace = {
   readonly run: number;

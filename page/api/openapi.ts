@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Route } from './route.ts';
 import { routes } from './routes.ts';
 import { eventKinds, following, named } from './schemas.ts';
-import { present } from '../../workflows/contract/present.ts';
+import { present } from '../../client/faces/basics.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

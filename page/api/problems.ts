@@ -1,10 +1,10 @@
 // Turns errors into HTTP: a status, and a problem of RFC 9457 with one sentence.
 import type { Context } from 'hono';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import { StoreError } from '../../store/values/store.ts';
-import type { Operation } from '../../client/operations/operation.ts';
-import type { ProblemKind } from '../../client/index.ts';
-import { ClientProblem } from '../../client/problem.ts';
+import { StoreError } from '../../client/faces/sessions.ts';
+import type { ProblemKind } from '../../client/faces/types.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import type { Operation } from '../../client/operations/operations.ts';
 import { mayDo, type Role } from '../hosting/people.ts';
 
 type Status = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 421 | 500 | 503;

@@ -1,11 +1,9 @@
 // A route of the HTTP API: what its request may carry, what it does and what it answers.
 import type { z } from 'zod';
-import { RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
-import type { OptionChanges } from '../../workflows/contract/session.ts';
-import { refuseUnknown } from '../../client/options.ts';
-import type { MessageId } from '../../workflows/contract/ids.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import type { PersonRequest } from '../../client/face-types.ts';
+import { RUN_OPTIONS } from '../../client/faces/options.ts';
+import type { OptionChanges, MessageId, PersonRequest } from '../../client/faces/types.ts';
+import { refuseUnknown } from '../../client/faces/sessions.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import type { Role } from '../hosting/people.ts';
 import type { Acting, PagePorts } from '../ports.ts';
 import { nothing } from '../../client/operations/shapes.ts';

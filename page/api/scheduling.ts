@@ -1,9 +1,9 @@
 // Operations on schedules (L87).
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { present } from '../../workflows/contract/present.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import type { ScheduleInfo } from '../../client/index.ts';
+import { present } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import type { ScheduleInfo } from '../../client/faces/types.ts';
 import { type ApiRequest, checkRunOptions, getRoute, type Route, postRoute } from './route.ts';
 import { nothing } from '../../client/operations/shapes.ts';
 import * as shapes from './schemas.ts';

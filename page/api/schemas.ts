@@ -1,10 +1,9 @@
 // The shapes of the HTTP API: requests are checked against these schemas, and docs/openapi.v1.json
 // tells what answers have.
 import { z } from 'zod';
-import { eventSchema, resultSchema } from '../../client/event-schema.ts';
+import { eventSchema, resultSchema } from '../../client/faces/reading.ts';
+import { CHANGEABLE, overlapPolicies } from '../../client/faces/schedules.ts';
 import { changedFile, count, forkedFrom, prompt, optionsShape, text } from '../../client/operations/shapes.ts';
-import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
-import { overlapPolicies } from '../../client/schedules/plan.ts';
 
 const moment = z.number().describe('milliseconds since the epoch');
 

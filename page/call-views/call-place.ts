@@ -1,7 +1,6 @@
 // Looks at where a call that waits would run.
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import type { WaitingApproval } from '../../client/index.ts';
+import type { SessionId, WaitingApproval } from '../../client/faces/types.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import type { PagePorts } from '../ports.ts';
 import { readWanted, type FileNow } from './file-change.ts';
 

@@ -1,9 +1,9 @@
 // A waiting call in one line: which kind of tool it is, what it would do, and what is worth a look.
 // Pure, for the inbox, the transcript and the bar of decisions.
 import { createHash } from 'node:crypto';
-import { formatCount } from '../../client/units.ts';
-import { parseQuestion } from '../../client/render/approval-text.ts';
-import type { IconName } from '../icons.tsx';
+import { formatCount } from '../../client/faces/basics.ts';
+import { parseQuestion } from '../../client/faces/words.ts';
+import type { IconName } from '../primitives.tsx';
 import { asRecord, readWanted } from './file-change.ts';
 import { judgeCommand } from './risky-commands.ts';
 

@@ -1,9 +1,9 @@
 // A view per tool of what a call would do: a diff, a script, a host, fields. Pure: the same call
 // and file give the same HTML. Unseen characters are shown by name, since a person decides by it.
 import { showUnseen } from '../../system/text.ts';
-import { formatCount } from '../../client/units.ts';
-import { parseQuestion } from '../../client/render/approval-text.ts';
-import { Icon } from '../icons.tsx';
+import { formatCount } from '../../client/faces/basics.ts';
+import { parseQuestion } from '../../client/faces/words.ts';
+import { Icon } from '../primitives.tsx';
 import { asRecord, compareFile, readWanted, type DiffLine, type PreviewedChange, type FileNow } from './file-change.ts';
 import { callKindOf } from './call-summary.ts';
 import { judgeCommand, type RiskyWord } from './risky-commands.ts';

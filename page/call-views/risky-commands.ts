@@ -1,8 +1,7 @@
 // What a command may do that a person should see before they allow it. Whether a command runs
 // another is judged as for rules that deny or ask (L55), however it is spelled; in doubt it does.
 import { RecentMap } from '../../system/recent-map.ts';
-import { createTouchTest } from '../../tools/rules/touched-commands.ts';
-import { parseShell } from '../../tools/builtin/shell/parse-shell.ts';
+import { createTouchTest, parseShell } from '../../client/faces/rules.ts';
 
 type RiskyText = { readonly says: string; readonly text: RegExp };
 

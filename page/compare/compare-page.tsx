@@ -1,7 +1,7 @@
 // Shows two or three sessions next to each other, and asks for them where none is named.
 import { showUnseen } from '../../system/text.ts';
-import { isReply } from '../../client/sessions/history/items.ts';
-import type { SessionInfo } from '../../client/index.ts';
+import { isReply } from '../../client/faces/turns.ts';
+import type { SessionInfo } from '../../client/faces/types.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Layout, htmlOf, Moment } from '../layout.tsx';
 import { StateChip } from '../session/head.tsx';

@@ -1,9 +1,9 @@
 // Puts two or three sessions next to each other: their figures with the difference from the first,
 // the options in which they differ, and the turn at which they part. Pure.
-import { totalTokens } from '../../workflows/contract/loop.ts';
-import type { RunConfig, Item, ReplyItem } from '../../client/face-types.ts';
-import { isReply } from '../../client/sessions/history/items.ts';
-import { formatMoney, shortTime } from '../../client/units.ts';
+import { totalTokens } from '../../client/faces/contract.ts';
+import type { RunConfig, Item, ReplyItem } from '../../client/faces/types.ts';
+import { isReply } from '../../client/faces/turns.ts';
+import { formatMoney, shortTime } from '../../client/faces/basics.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { formatNumber, shortAmount } from '../figures.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';

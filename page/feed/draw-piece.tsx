@@ -1,13 +1,17 @@
 // Draws pieces of what is happening: streaming words, calls, lines, and what was taken back.
 import { showUnseen } from '../../system/text.ts';
-import type { LiveEvent } from '../../client/index.ts';
-import type { PlacedTombstone } from '../../client/face-types.ts';
+import type { LiveEvent, PlacedTombstone } from '../../client/faces/types.ts';
+import {
+  noticeText,
+  transitionText,
+  compactionText,
+  describeStaged,
+  shortenedText,
+  searchLine,
+} from '../../client/faces/words.ts';
+import { steeringText } from '../../client/faces/options.ts';
+import { shortTime } from '../../client/faces/basics.ts';
 import type { ItemEvent, ViewItem } from '../../client/view/reduce-live.ts';
-import { noticeText, transitionText } from '../../client/render/words.ts';
-import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
-import { searchLine } from '../../client/render/search-words.ts';
-import { steeringText } from '../../client/render/steered-words.ts';
-import { shortTime } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';

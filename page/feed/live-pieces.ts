@@ -2,8 +2,8 @@
 // to an attempt: when that is stored, the transcript has it, and when it dies, it is taken back
 // (L16). Pure: events in, changes out.
 import { showUnseen } from '../../system/text.ts';
-import type { ChannelItem } from '../../client/index.ts';
-import { isOrdinary } from '../../client/render/words.ts';
+import type { ChannelItem } from '../../client/faces/types.ts';
+import { isOrdinary } from '../../client/faces/words.ts';
 import { type ViewChange, type ViewItem, LiveView, reduceLive } from '../../client/view/reduce-live.ts';
 import type { Progress } from '../transcript/call-card.tsx';
 import { anchorOf, drawPiece, pieceId, STREAMED, voidHtml, wrapPiece } from './draw-piece.tsx';

@@ -1,6 +1,6 @@
 // Reads what waits for a person, and notes where the store cannot be read.
-import type { WaitingApproval } from '../../client/index.ts';
-import { StoreError } from '../../store/values/store.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { StoreError } from '../../client/faces/sessions.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { PagePorts } from '../ports.ts';
 import type { createTroubles } from './troubles.ts';

@@ -1,23 +1,19 @@
 // Follows one session for all its viewers in this process. The live channel tells what happens, a
 // look each second tells how the session stands, and the store has what counts: anything the
 // channel loses is read from there, so that a viewer has no gap.
-import type { ChannelItem, SessionDescription } from '../../client/index.ts';
-import { createConfigReader } from '../../store/configuration.ts';
+import type { ChannelItem, SessionDescription, SessionId } from '../../client/faces/types.ts';
+import { createConfigReader } from '../../client/faces/history.ts';
+import { isReply, transcriptItems } from '../../client/faces/turns.ts';
+import { createBodyReader } from '../../client/faces/words.ts';
+import { emptyView, createViewCache, noRecentRequests } from '../../client/faces/reading.ts';
+import { StoreError } from '../../client/faces/sessions.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import { isUnderWay, withRunning } from '../../client/faces/lists.ts';
 import { createLimit, pause } from '../../system/async.ts';
-import { createBodyReader } from '../../store/log/bodies.ts';
-import { emptyView } from '../../store/view/view.ts';
-import { createViewCache } from '../../store/view/view-cache.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import { StoreError } from '../../store/values/store.ts';
 import { reasonOf } from '../../system/text.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { noRecentRequests } from '../../client/sessions/history/recent.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
-import { withRunning } from '../../client/sessions/running/with-running.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ItemContext } from '../transcript/item-view.tsx';
-import { isReply, transcriptItems } from '../../client/sessions/history/items.ts';
 import { LivePieces } from './live-pieces.ts';
 import { changeRing, type Ring } from './ring.ts';
 import {

@@ -9,26 +9,25 @@ import type {
   BackgroundStart,
   Item,
   Items,
-} from '../../client/face-types.ts';
-import type { SessionDescription, SessionInfo, WaitingApproval } from '../../client/index.ts';
-import { createConfigReader } from '../../store/configuration.ts';
+  SessionDescription,
+  SessionInfo,
+  WaitingApproval,
+  Hash,
+  MessageId,
+  SessionId,
+} from '../../client/faces/types.ts';
+import { createConfigReader, backgroundCommands, findBackgroundCommands } from '../../client/faces/history.ts';
+import { transcriptItems, findAgentCalls, matchAgents, foldItems, filesLines } from '../../client/faces/turns.ts';
+import { createBodyReader } from '../../client/faces/words.ts';
+import { isDamage, StoreError } from '../../client/faces/sessions.ts';
+import { emptyView, loadView, loadWorkingView, createViewCache } from '../../client/faces/reading.ts';
 import { createLimit } from '../../system/async.ts';
-import { createBodyReader } from '../../store/log/bodies.ts';
-import { isDamage, StoreError } from '../../store/values/store.ts';
-import { emptyView, loadView, loadWorkingView } from '../../store/view/view.ts';
-import { createViewCache } from '../../store/view/view-cache.ts';
 import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
-import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { findAgentCalls, matchAgents } from '../../client/sessions/history/agent-calls.ts';
-import { foldItems } from '../../client/sessions/history/fold-items.ts';
-import { backgroundCommands, findBackgroundCommands } from '../../client/sessions/history/background.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { type CallPlace, readPlace } from '../call-views/call-place.ts';
 import { cardOf, isDrawn, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
-import { transcriptItems } from '../../client/sessions/history/items.ts';
-import { filesLines } from '../../client/render/files-words.ts';
 import { type Trouble, createTroubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';
 import { type Change, frameChanges, type FramePart, type Ring } from './ring.ts';

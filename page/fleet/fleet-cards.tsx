@@ -1,6 +1,6 @@
 // The cards above the list: how many work and wait, what it costs, what goes wrong, over time.
-import type { WaitingApproval } from '../../client/index.ts';
-import { formatCount, formatMoment, formatMoney } from '../../client/units.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { formatCount, formatMoment, formatMoney } from '../../client/faces/basics.ts';
 import { Age, AreaPlot, LocalTime, BarPlot, formatNumber, shortAmount } from '../figures.tsx';
 import type { Plots } from './fleet-plots.ts';
 import { type ViewSpan, spans } from './fleet-view.ts';

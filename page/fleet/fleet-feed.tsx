@@ -2,17 +2,17 @@
 // viewers of the same view.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import type { WaitingApproval, SessionCounts, SessionPage } from '../../client/index.ts';
+import type { WaitingApproval, SessionCounts, SessionPage } from '../../client/faces/types.ts';
+import { present } from '../../client/faces/basics.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { readWaiting } from '../feed/read-waiting.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { sumCounts } from '../frame/frame-state.tsx';
 import { formatNumber } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { Banner } from '../session/frame.tsx';
-import { present } from '../../workflows/contract/present.ts';
 import { FleetCards } from './fleet-cards.tsx';
 import { type Plots, plotsOf } from './fleet-plots.ts';
 import {

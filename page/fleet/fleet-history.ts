@@ -3,10 +3,10 @@
 // process has seen.
 import type { Client } from '@temporalio/client';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SessionInfo } from '../../client/index.ts';
+import type { SessionInfo } from '../../client/faces/types.ts';
+import { WORKFLOW_TYPE } from '../../client/faces/basics.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
-import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { takenBy } from '../usage/usage.ts';
 import { isBadReason } from './fleet-view.ts';
 import { bucketStarts, type FleetLook, type FleetPoint, minuteRing } from './minute-ring.ts';

@@ -1,6 +1,6 @@
 // One view of all sessions, as its address names it: filter, tab, layout, span of the plots. Pure.
-import { FilterProblem, parseFilter, stateMeant } from '../../client/sessions/find/parse-filter.ts';
-import type { TerminalReason } from '../../workflows/contract/loop.ts';
+import { FilterProblem, parseFilter, stateMeant } from '../../client/faces/lists.ts';
+import type { TerminalReason } from '../../client/faces/types.ts';
 
 export const spans = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
 export type ViewSpan = keyof typeof spans;

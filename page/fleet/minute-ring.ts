@@ -1,7 +1,7 @@
 // Remembers minute by minute how the fleet stood, from the looks of this process: how many worked
 // and waited, what was spent, what went wrong. It knows nothing from before its first look. Pure.
-import type { SessionInfo, SessionCounts } from '../../client/index.ts';
-import { isBadEnd } from '../../workflows/contract/visibility.ts';
+import type { SessionInfo, SessionCounts } from '../../client/faces/types.ts';
+import { isBadEnd } from '../../client/faces/contract.ts';
 
 /** One look at the fleet; `sessions` are those that it happened to see. */
 export type FleetLook = {

@@ -1,13 +1,12 @@
 // The most urgent of what waits for a person, a row each: what it is, and one press to decide it.
 import { showUnseen } from '../../system/text.ts';
-import { parseQuestion } from '../../client/render/approval-text.ts';
-import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
-import type { WaitingApproval } from '../../client/index.ts';
-import { formatCount } from '../../client/units.ts';
-import { oneLine } from '../../client/paint.ts';
+import { parseQuestion, changeOf, diffRows } from '../../client/faces/words.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
 import { Age, formatNumber } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { MOST_WHAT } from '../session/decision-form.tsx';
 
 /** Rows of the strip: with them the list below still begins within the first screen. */

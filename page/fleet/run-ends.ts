@@ -1,8 +1,8 @@
 // Tells when the last run of a session that is idle has ended, which lists do not know: its
 // transcript says so, and is read once for each head.
-import { readSegment } from '../../store/log/read-chain.ts';
-import type { Store, SessionInfo } from '../../client/index.ts';
-import { StoreError } from '../../store/values/store.ts';
+import { readSegment } from '../../client/faces/reading.ts';
+import type { Store, SessionInfo } from '../../client/faces/types.ts';
+import { StoreError } from '../../client/faces/sessions.ts';
 import { createLimit } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 

@@ -1,17 +1,17 @@
 // A row of the list of sessions, and the headings above: what each does now, and its figures.
 import { showUnseen } from '../../system/text.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { contextShare } from '../../client/sessions/running/running-row.ts';
-import { isAtLeast } from '../../client/sessions/running/with-running.ts';
-import { formatMoney } from '../../client/units.ts';
-import { tagValues } from '../../workflows/contract/facts.ts';
+import type { SessionInfo } from '../../client/faces/types.ts';
+import { isAtLeast } from '../../client/faces/lists.ts';
+import { contextShare } from '../../client/faces/words.ts';
+import { formatMoney } from '../../client/faces/basics.ts';
+import { tagValues } from '../../client/faces/contract.ts';
+import { hashOf } from '../../client/faces/sessions.ts';
 import { Age, formatNumber, HourPlot, MeterBar, shortAmount, TimedText } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
 import type { RunEnds } from './run-ends.ts';
 import { lastSignOf } from './urgency.ts';
-import { hashOf } from '../../store/values/store.ts';
 import type { SessionGroup, TreeRow } from './session-tree.ts';
 
 /** Columns behind the task. `sort` is the order of a first press on the heading. */

@@ -1,16 +1,12 @@
 // What a list shows of a session's state: a shape, a colour and a word, and what it does in a line.
 // Pure.
 import { showUnseen } from '../../system/text.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { phaseText } from '../../client/sessions/info.ts';
-import { configurationName } from '../../client/sessions/no-worker.ts';
-import { isSilentSession } from '../../client/sessions/running/with-running.ts';
-import { nowText } from '../../client/render/now-words.ts';
-import { reasonText } from '../../client/render/words.ts';
-import { stopText } from '../../client/sessions/outcome.ts';
-import { formatCount } from '../../client/units.ts';
-import type { QuerySource } from '../../workflows/contract/facts.ts';
-import type { IconName } from '../icons.tsx';
+import type { SessionInfo, QuerySource } from '../../client/faces/types.ts';
+import { phaseText, isSilentSession } from '../../client/faces/lists.ts';
+import { configurationName } from '../../client/faces/sessions.ts';
+import { nowText, reasonText, stopText } from '../../client/faces/words.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import type { IconName } from '../primitives.tsx';
 import { isBadReason } from './fleet-view.ts';
 
 export type StateTone = 'run' | 'wait' | 'fail' | 'ok' | 'park' | 'idle';

@@ -1,8 +1,8 @@
 // Puts agents below the session that called them and forks below the one that they come from, in
 // the order of the list, or rows together that have something in common. Pure.
-import type { SessionInfo } from '../../client/index.ts';
-import { workerName } from '../../client/sessions/history/bars.ts';
-import { tagValues } from '../../workflows/contract/facts.ts';
+import type { SessionInfo } from '../../client/faces/types.ts';
+import { workerName } from '../../client/faces/turns.ts';
+import { tagValues } from '../../client/faces/contract.ts';
 import type { Grouping } from './fleet-view.ts';
 
 export type TreeRow = {

@@ -1,7 +1,7 @@
 // The order in which the list shows sessions where nobody has chosen one: what needs a person,
 // what gives no sign, what failed today, what works, and the rest by when it last did something.
 // Pure.
-import type { SessionInfo } from '../../client/index.ts';
+import type { SessionInfo } from '../../client/faces/types.ts';
 import type { RunEnds } from './run-ends.ts';
 import { stateOf, stateOfTree } from './session-state.ts';
 import type { TreeRow } from './session-tree.ts';

@@ -1,8 +1,8 @@
 // What the frame of every page shows besides the page: how many wait, how the parts are, and what
 // is wrong with all of it.
 import { showUnseen } from '../../system/text.ts';
-import type { SessionCounts, WaitingApproval } from '../../client/index.ts';
-import { formatCount, formatSize } from '../../client/units.ts';
+import type { SessionCounts, WaitingApproval } from '../../client/faces/types.ts';
+import { formatCount, formatSize } from '../../client/faces/basics.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import type { HealthAnswer, FrameHealth } from './health.ts';

@@ -1,11 +1,10 @@
 // Looks at the parts that the page depends on: how fast the server and the store answer, and who
 // polls for work. One look serves all viewers.
 import type { Client } from '@temporalio/client';
-import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import type { CommandPolicy, ShadowRoom, ShadowSize, OpenedServer } from '../../client/face-types.ts';
-import { measureShadow, readRoom } from '../../store/snapshots/shadow-size.ts';
+import { snapshotsFolderOf, measureShadow, readRoom } from '../../client/faces/files.ts';
+import type { CommandPolicy, ShadowRoom, ShadowSize, OpenedServer } from '../../client/faces/types.ts';
+import { impatient } from '../../client/faces/reading.ts';
 import { reasonOf } from '../../system/text.ts';
-import { impatient } from '../../client/sessions/persist.ts';
 import { readBeats } from '../../connection/worker-beats.ts';
 import { livePollers } from '../../connection/worker-polls.ts';
 
@@ -80,4 +79,25 @@ async function countPolicies(temporal: Client): Promise<CommandsHealth> {
   );
   const count = (policy: CommandPolicy): number => [...policies.values()].filter((one) => one === policy).length;
   return { confined: count('confined'), refused: count('refused'), unconfined: count('unconfined') };
+}
+
+/** Open sessions that are looked at, the newest ones. */
+const LOOKED_AT = 1_000;
+
+/**
+ * Counts the open sessions whose transcripts lie in another store than the one that is read: theirs
+ * was emptied or replaced. A server that is not ours may have sessions of several stores: there it
+ * counts none.
+ */
+export async function countStrayed({
+  embedded,
+  sessions,
+  storeId,
+}: Pick<OpenedServer, 'embedded' | 'sessions' | 'storeId'>): Promise<number> {
+  if (embedded === null) return 0;
+  const [{ sessions: open }, own] = await Promise.all([
+    sessions.page({ filter: 'status:open', size: LOOKED_AT }),
+    storeId(),
+  ]);
+  return open.filter(({ store }) => store !== undefined && store !== own).length;
 }

@@ -4,7 +4,7 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { Brand, Layout, htmlOf } from '../layout.tsx';
-import { sessionIdProblem } from '../../client/sessions/session-id.ts';
+import { sessionIdProblem } from '../../client/faces/basics.ts';
 import { type Access, codeIn, ENTERED, letIn, personIn, SIGN_IN, spendCode } from './access.ts';
 import { CODE_MINUTES } from './passes.ts';
 import { personWith } from './people.ts';

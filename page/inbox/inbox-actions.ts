@@ -3,11 +3,10 @@
 import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { formatCount } from '../../client/units.ts';
-import type { WaitingApproval } from '../../client/index.ts';
-import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-import type { RuleChanges } from '../../workflows/contract/session.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import type { WaitingApproval, RuleChanges } from '../../client/faces/types.ts';
+import { permissionsProblem } from '../../client/faces/options.ts';
 import { runOf } from '../call-views/call-place.ts';
 import type { PagePorts } from '../ports.ts';
 import { readForm } from '../session/actions.ts';

@@ -1,18 +1,17 @@
 // One waiting call in full: why it is asked, where, until when, what the model said before it, what
 // it would do, and the answers.
 import { showUnseen } from '../../system/text.ts';
-import { isElicited } from '../../workflows/contract/people.ts';
-import type { LastDecision } from '../../client/face-types.ts';
-import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
-import { formatCount } from '../../client/units.ts';
+import { isElicited, formatCount } from '../../client/faces/basics.ts';
+import type { LastDecision } from '../../client/faces/types.ts';
+import { ofAgent, parseQuestion } from '../../client/faces/words.ts';
 import { runOf } from '../call-views/call-place.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
 import { CallView } from '../call-views/call-view.tsx';
 import type { FileNow } from '../call-views/file-change.ts';
 import { LocalTime } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { Moment } from '../layout.tsx';
-import { jsonOf } from '../call-views/json-of.ts';
+import { jsonOf } from '../session/decision-form.tsx';
 import { PersonName } from '../session/lately.tsx';
 import type { InboxItem, OfferedRule } from './inbox-items.ts';
 

@@ -3,14 +3,14 @@
 import { pause } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import type { WaitingApproval } from '../../client/index.ts';
-import { ofAgent } from '../../client/render/approval-text.ts';
-import { ClientProblem } from '../../client/problem.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { ofAgent } from '../../client/faces/words.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
 import { holdAnswers, type PagePorts } from '../ports.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { readWaiting } from '../feed/read-waiting.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { Age, formatNumber } from '../figures.tsx';
 import { htmlOf } from '../layout.tsx';
 import { Banner } from '../session/frame.tsx';

@@ -1,6 +1,6 @@
 // What waits for a person, in the order of urgency, with what the list shows of each. Pure.
-import type { WaitingApproval } from '../../client/index.ts';
-import { createAlwaysRules, rulesFor } from '../../client/sessions/always-allow.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { createAlwaysRules, rulesFor } from '../../client/faces/rules.ts';
 import { runOf } from '../call-views/call-place.ts';
 import { alikeKey, summarizeCall, type CallSummary } from '../call-views/call-summary.ts';
 

@@ -1,7 +1,7 @@
 // The inbox: what waits for a person as a list, and the chosen call in full.
 import { raw } from 'hono/html';
-import type { WaitingApproval } from '../../client/index.ts';
-import { StoreError } from '../../store/values/store.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { StoreError } from '../../client/faces/sessions.ts';
 import { readPlace } from '../call-views/call-place.ts';
 import { htmlOf, Layout } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import { findDataFolder } from '../../system/process/data-folders.ts';
-import type { SessionDescription } from '../../client/index.ts';
+import type { SessionDescription } from '../../client/faces/types.ts';
 import type { FileNow } from '../call-views/file-change.ts';
 
 /** Bytes; a larger file is compared by the texts of the call. */

@@ -1,9 +1,9 @@
 // The form of a new schedule: when it fires, in which zone, what it does and where.
 import { z } from 'zod';
-import type { OverlapPolicy, Schedules } from '../../client/index.ts';
-import { overlapPolicies } from '../../client/schedules/plan.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { DialogHead } from '../dialog-head.tsx';
+import type { OverlapPolicy, Schedules } from '../../client/faces/types.ts';
+import { overlapPolicies } from '../../client/faces/schedules.ts';
+import { present } from '../../client/faces/basics.ts';
+import { DialogHead } from '../primitives.tsx';
 import type { PagePorts } from '../ports.ts';
 import { readForm } from '../session/actions.ts';
 

@@ -1,9 +1,9 @@
 // Shows schedules (L87): when each fires and what its firings opened; and carries out what a person
 // does to one.
 import { raw } from 'hono/html';
-import { ClientProblem } from '../../client/problem.ts';
-import type { Schedules } from '../../client/index.ts';
-import { Icon } from '../icons.tsx';
+import { ClientProblem } from '../../client/faces/start.ts';
+import type { Schedules } from '../../client/faces/types.ts';
+import { Icon } from '../primitives.tsx';
 import { Layout } from '../layout.tsx';
 import { SCHEDULES, type SchedulesFeed } from './schedules-feed.tsx';
 

@@ -3,27 +3,21 @@
 import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { totalTokens } from '../../workflows/contract/loop.ts';
-import type { NewLimits } from '../../workflows/contract/session.ts';
-import { callMethod, type Operation } from '../../client/operations/operation.ts';
-import { operations } from '../../client/operations/operations.ts';
-import { transcriptItems } from '../../client/sessions/history/items.ts';
-import { sumSpend } from '../../client/sessions/history/spend.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { formatCount, shortAge } from '../../client/units.ts';
-import { newMessageId } from '../../client/sessions/message-id.ts';
-import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
+import type { SessionId, NewLimits } from '../../client/faces/types.ts';
+import { present, formatCount, shortAge } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import { totalTokens } from '../../client/faces/contract.ts';
+import { permissionModes, rewoundPartsText, turnsText } from '../../client/faces/options.ts';
+import { transcriptItems, sumSpend } from '../../client/faces/turns.ts';
+import { newMessageId } from '../../client/faces/sessions.ts';
+import { asideCost, createBodyReader } from '../../client/faces/words.ts';
+import { callMethod, type Operation, operations } from '../../client/operations/operations.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
-import { createBodyReader } from '../../store/log/bodies.ts';
 import { refuseSteering } from '../api/problems.ts';
 import type { Role } from '../hosting/people.ts';
 import type { PagePorts } from '../ports.ts';
-import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import { requestText, personName } from './lately.tsx';
 import { rewindChoice, rewindForm } from './rewind-preview.tsx';
-import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
 
 /**
  * `message` is on its way; `link` leads to what came of it; `next` is an action that may follow.

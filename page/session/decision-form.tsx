@@ -1,15 +1,14 @@
 // Draws a call that waits, at the foot of its session: what it would do, and the answers in one
 // row. For a question of the model: its text and the possible answers.
-import { showUnseen } from '../../system/text.ts';
-import { isElicited } from '../../workflows/contract/people.ts';
-import { oneLine } from '../../client/paint.ts';
-import type { WaitingApproval } from '../../client/index.ts';
-import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
+import { showUnseen, escapeUnseen } from '../../system/text.ts';
+import { isElicited } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { ofAgent, parseQuestion } from '../../client/faces/words.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
 import { CallView } from '../call-views/call-view.tsx';
 import type { CallPlace } from '../call-views/call-place.ts';
-import { jsonOf } from '../call-views/json-of.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { Copy, Moment } from '../layout.tsx';
 
 export const decisionId = ({ call }: Pick<WaitingApproval, 'call'>): string =>
@@ -154,4 +153,10 @@ function AnswerForm({ approval }: Pick<Props, 'approval'>) {
       </form>
     </section>
   );
+}
+
+/** Escapes unseen characters; JSON reads the escapes back as the characters that they were. */
+export function jsonOf(input: unknown): string {
+  const json = JSON.stringify(input, null, 2) ?? 'null';
+  return json.split('\n').map(escapeUnseen).join('\n');
 }

@@ -3,13 +3,12 @@
 import type { Context } from 'hono';
 import { stream } from 'hono/streaming';
 import { jsonLine, showUnseen } from '../../system/text.ts';
-import { transcriptParts } from '../../client/render/full-transcript.ts';
-import { sessionJson, readWholeResult } from '../../client/sessions/dump.ts';
-import type { SessionReading, Item } from '../../client/face-types.ts';
+import { transcriptParts, sessionJson, readWholeResult } from '../../client/faces/history.ts';
+import { isReply } from '../../client/faces/turns.ts';
+import type { SessionReading, Item, MediaType } from '../../client/faces/types.ts';
+import { MEDIA_TYPES } from '../../client/faces/basics.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { PagePorts } from '../ports.ts';
-import { MEDIA_TYPES, type MediaType } from '../../workflows/contract/people.ts';
-import { isReply } from '../../client/sessions/history/items.ts';
 
 export type Kind = 'jsonl' | 'md';
 

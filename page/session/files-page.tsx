@@ -5,23 +5,22 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { codeOf, showUnseen } from '../../system/text.ts';
-import type { FileChange, FileEdit } from '../../client/face-types.ts';
-import { SHOWN } from '../../client/render/diff-rows.ts';
-import { callsText } from '../../client/render/files-words.ts';
-import { listCommands, listReadFiles } from '../../client/sessions/history/changed-files.ts';
+import type { FileChange, FileEdit, DiffRow } from '../../client/faces/types.ts';
+import { SHOWN, diffRows } from '../../client/faces/words.ts';
+import { callsText, listCommands, listReadFiles } from '../../client/faces/turns.ts';
+import { formatCount } from '../../client/faces/basics.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
-import { EmptyCard } from '../empty-card.tsx';
-import { formatCount } from '../../client/units.ts';
+import { EmptyCard, Icon } from '../primitives.tsx';
 import { formatNumber } from '../figures.tsx';
-import { Icon } from '../icons.tsx';
 import { Copy, htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { changeCounts, CountWords, DiffFigure } from '../transcript/call-input.tsx';
 import { placeOf } from '../transcript/call-card.tsx';
-import { SideBySide, SidesChoice } from '../transcript/side-by-side.tsx';
 import { readPatch, readSessionFiles, type SessionFile, type SessionFiles } from './session-files.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
 import { type DiffLine, DiffLines } from '../transcript/diff-lines.tsx';
+import { languageOf } from '../text/code-tokens.ts';
+import { Tokens } from '../text/markdown-view.tsx';
 
 export async function filesPage(
   feed: SessionFeed,
@@ -316,4 +315,65 @@ function describeBare(patch: string): string {
   if (/^(GIT binary patch|Binary files )/m.test(patch)) return 'It is not UTF-8 text.';
   if (/^new file mode/m.test(patch)) return 'An empty file.';
   return /^old mode/m.test(patch) ? 'Its mode alone has changed.' : 'No lines have changed.';
+}
+
+/** Null where the text has no line in this place. */
+type SidePair = { readonly before: string | null; readonly after: string | null };
+
+/** Puts added lines next to the removed ones that they follow; others stand on both sides. */
+export function pairLines(lines: readonly DiffRow[]): readonly SidePair[] {
+  const pairs: SidePair[] = [];
+  let open = 0;
+  for (const { mark, text } of lines) {
+    const place = pairs.length - open;
+    const pair = pairs[place];
+    if (mark === '+' && open > 0 && pair) {
+      pairs[place] = { ...pair, after: text };
+      open -= 1;
+      continue;
+    }
+    pairs.push({ before: mark === '+' ? null : text, after: mark === '-' ? null : text });
+    open = mark === '-' ? open + 1 : 0;
+  }
+  return pairs;
+}
+
+/** Shows what is removed on the left, and what takes its place on the right. */
+function SideBySide({ change: { path, before, after } }: { readonly change: FileChange }) {
+  const language = languageOf(path);
+  const side = (text: string | null, kind: 'add' | 'del' | undefined) =>
+    text === null ? (
+      <code class="none" />
+    ) : (
+      <code class={kind}>
+        <Tokens language={language} text={text} />
+      </code>
+    );
+  return (
+    <div class="sides" tabindex={0} role="group" aria-label="Changes, side by side">
+      {pairLines(diffRows(before, after).lines).map((pair) => {
+        const isSame = pair.before === pair.after;
+        return (
+          <div>
+            {side(pair.before, isSame ? undefined : 'del')}
+            {side(pair.after, isSame ? undefined : 'add')}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** Chooses how changes are shown; only a wide screen has room for the choice. */
+function SidesChoice() {
+  return (
+    <span class="choice sides-choice" role="group" aria-label="Changes">
+      <button type="button" data-sides="no" aria-pressed="true">
+        One
+      </button>
+      <button type="button" data-sides="yes" aria-pressed="false">
+        Side by side
+      </button>
+    </span>
+  );
 }

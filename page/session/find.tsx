@@ -1,11 +1,10 @@
 // Finds words in a whole session, whatever of it is drawn: in prompts, in what the model said and
 // thought, in inputs and in results. Links lead to the place.
 import { showUnseen } from '../../system/text.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
-import { noticeText } from '../../client/render/words.ts';
-import { formatCount } from '../../client/units.ts';
-import type { Item } from '../../client/face-types.ts';
-import { isReply } from '../../client/sessions/history/items.ts';
+import type { Hash, Item } from '../../client/faces/types.ts';
+import { noticeText } from '../../client/faces/words.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { isReply } from '../../client/faces/turns.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
 import { itemId } from '../transcript/item-view.tsx';

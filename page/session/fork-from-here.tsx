@@ -1,7 +1,7 @@
 // Forks a session, from a prompt or from all that is there (T10): a dialog asks where the fork
 // works and what it begins with before a folder is made.
 import { showUnseen } from '../../system/text.ts';
-import { DialogHead } from '../dialog-head.tsx';
+import { DialogHead } from '../primitives.tsx';
 
 /** The action on a prompt: the fork has what was before it. */
 export function ForkFromHere({ position }: { readonly position: number }) {

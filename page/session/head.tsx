@@ -1,17 +1,15 @@
 // Draws the head of a session, which stays in view: its title, its state and since when, what may
 // be done, and what it has used of its limits.
 import { showUnseen } from '../../system/text.ts';
-import { totalTokens } from '../../workflows/contract/loop.ts';
-import { endWords } from '../../client/render/ending-words.ts';
-import { stopText } from '../../client/sessions/outcome.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
-import { isSilentSession } from '../../client/sessions/running/with-running.ts';
-import { formatMoney, formatTokens } from '../../client/units.ts';
-import { workerName } from '../../client/sessions/history/bars.ts';
+import { totalTokens } from '../../client/faces/contract.ts';
+import { endWords, stopText } from '../../client/faces/words.ts';
+import type { SessionInfo } from '../../client/faces/types.ts';
+import { isUnderWay, phaseText, isSilentSession } from '../../client/faces/lists.ts';
+import { formatMoney, formatTokens } from '../../client/faces/basics.ts';
+import { workerName } from '../../client/faces/turns.ts';
 import { formatNumber, shortAmount } from '../figures.tsx';
 import type { Standing } from '../feed/standing.tsx';
-import { Icon, type IconName } from '../icons.tsx';
+import { Icon, type IconName } from '../primitives.tsx';
 import { Moment } from '../layout.tsx';
 import { transcriptFacts } from './session-facts.ts';
 

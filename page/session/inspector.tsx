@@ -1,9 +1,10 @@
 // Draws what stands next to a transcript: what the session spends on what, how its tools do, its
 // limits, and where it comes from.
 import { showUnseen } from '../../system/text.ts';
-import { VERSION } from '../../worker/version.ts';
-import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
-import { formatCount, formatMoney, shortTime } from '../../client/units.ts';
+import { formatCount, formatMoney, shortTime } from '../../client/faces/basics.ts';
+import { VERSION } from '../../client/faces/start.ts';
+import { addSpend, noSpend, totalTokens } from '../../client/faces/contract.ts';
+import type { Spend } from '../../client/faces/types.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Moment } from '../layout.tsx';
 import { transcriptFacts } from './session-facts.ts';

@@ -1,9 +1,7 @@
 // Lays a session and its agents out to the clock: a lane each, with what its time went to. Short
 // stretches that could not be seen are joined, so that a lane has a bounded number of parts. Pure.
-import type { Bar, BarSegment, Iteration, StepsByName, Step } from '../../client/face-types.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { barOf } from '../../client/sessions/history/bars.ts';
-import { iterationName, stepsByIteration, withUnstored } from '../../client/sessions/history/iterations.ts';
+import type { Bar, BarSegment, Iteration, StepsByName, Step, SessionInfo } from '../../client/faces/types.ts';
+import { barOf, iterationName, stepsByIteration, withUnstored } from '../../client/faces/turns.ts';
 
 export type Lane = { readonly name: string; readonly href: string | null; readonly segments: readonly BarSegment[] };
 export type Lanes = { readonly from: number; readonly to: number; readonly lanes: readonly Lane[] };

@@ -1,7 +1,7 @@
 // Shows what people have asked of a session, who it was, and what waits for its next run.
 import { showUnseen } from '../../system/text.ts';
-import type { PersonRequest, RecentRequests } from '../../client/face-types.ts';
-import { PLAIN_ACTIONS, limitsText, optionsText, rulesText } from '../../client/render/steered-words.ts';
+import type { PersonRequest, RecentRequests } from '../../client/faces/types.ts';
+import { PLAIN_ACTIONS, limitsText, optionsText, rulesText } from '../../client/faces/options.ts';
 import { OWNER } from '../hosting/people.ts';
 import { Moment } from '../layout.tsx';
 import { identityOfPerson } from '../ports.ts';

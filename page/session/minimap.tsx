@@ -1,9 +1,9 @@
 // Draws the minimap of a session: a lane for it and for each of its agents, to the clock. The page
 // first has what the transcript knows; what Temporal's history knows takes its place.
 import { showUnseen } from '../../system/text.ts';
-import { shortTime } from '../../client/units.ts';
-import { iterationsOf } from '../../client/sessions/history/iterations.ts';
-import type { Step, SegmentKind } from '../../client/face-types.ts';
+import { shortTime } from '../../client/faces/basics.ts';
+import { iterationsOf } from '../../client/faces/turns.ts';
+import type { Step, SegmentKind } from '../../client/faces/types.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { Standing } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';

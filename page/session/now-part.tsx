@@ -1,22 +1,19 @@
 // Draws what a session does now, next to its transcript: steps and tasks, cost, context, files,
 // agents, commands in the background, and what was asked of it.
 import { onOneLine, showUnseen } from '../../system/text.ts';
-import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
-import { nowText as stepText } from '../../client/render/now-words.ts';
-import { endWords } from '../../client/render/ending-words.ts';
-import type { RunningState } from '../../client/index.ts';
-import type { BackgroundCommand } from '../../client/face-types.ts';
-import { isSilentSession } from '../../client/sessions/running/with-running.ts';
-import { formatCount, formatMoney } from '../../client/units.ts';
+import { isUnderWay, phaseText, isSilentSession } from '../../client/faces/lists.ts';
+import { nowText as stepText, endWords } from '../../client/faces/words.ts';
+import type { RunningState, BackgroundCommand, SessionInfo } from '../../client/faces/types.ts';
+import { formatCount, formatMoney } from '../../client/faces/basics.ts';
+import { listTouchedFiles } from '../../client/faces/turns.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { AreaPlot, formatNumber, TimedText } from '../figures.tsx';
-import { Icon, type IconName } from '../icons.tsx';
+import { Icon, type IconName } from '../primitives.tsx';
 import { Moment } from '../layout.tsx';
-import { AgentState } from './agent-state.tsx';
 import { ContextLines } from './inspector.tsx';
 import { RequestList } from './lately.tsx';
 import { isOpening, transcriptFacts } from './session-facts.ts';
-import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
+import { agentStateOf } from '../fleet/session-state.ts';
 
 export function NowPart({ standing }: { readonly standing: Standing }) {
   const { seen: description, background, recent, config } = standing;
@@ -233,5 +230,18 @@ function BackgroundItem({ command }: { readonly command: BackgroundCommand }) {
         </details>
       )}
     </>
+  );
+}
+
+/** Shows how an agent stands: a shape, a colour and its words. */
+export function AgentState({ agent, now }: { readonly agent: SessionInfo; readonly now: number }) {
+  const { icon, tone, word } = agentStateOf(agent, now);
+  return (
+    <span class={`agent-state tone-${tone}`}>
+      <Icon name={icon} />
+      <span>
+        <TimedText text={word} />
+      </span>
+    </span>
   );
 }

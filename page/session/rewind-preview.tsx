@@ -2,10 +2,9 @@
 // part of the conversation is left behind, which files change, and what stays done.
 import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
-import { countFiles, NOT_NAMED, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
-import { formatCount } from '../../client/units.ts';
-import type { RewindOptions, RewindResult } from '../../client/index.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import { countFiles, NOT_NAMED, notLookedText, warningLists } from '../../client/faces/turns.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import type { RewindOptions, RewindResult, SessionId } from '../../client/faces/types.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { CountWords } from '../transcript/call-input.tsx';

@@ -1,17 +1,28 @@
 // Sums up a transcript for the head and the inspector of its session: what was spent and on what,
 // how its tools did, since when it runs. What was summed up before is kept while the transcript grows.
-import { isUntimed } from '../../store/live/retell.ts';
-import type { Outcome } from '../../client/index.ts';
-import type { AgentCallRecord, ItemFold, OpenCalls, Items, ReplyItem, SessionSpend } from '../../client/face-types.ts';
-import { tasksAfter } from '../../store/view/task-list.ts';
-import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
-import { findAgentCalls } from '../../client/sessions/history/agent-calls.ts';
-import { foldItems, takeCalls } from '../../client/sessions/history/fold-items.ts';
-import { isReply } from '../../client/sessions/history/items.ts';
-import { isForked, sumSpend } from '../../client/sessions/history/spend.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
+import { isUntimed, tasksAfter } from '../../client/faces/words.ts';
+import type {
+  Outcome,
+  AgentCallRecord,
+  ItemFold,
+  OpenCalls,
+  Items,
+  ReplyItem,
+  SessionSpend,
+  Spend,
+} from '../../client/faces/types.ts';
+import { addSpend, noSpend } from '../../client/faces/contract.ts';
+import {
+  findAgentCalls,
+  foldItems,
+  takeCalls,
+  isForked,
+  sumSpend,
+  isReply,
+  countTouchedFiles,
+} from '../../client/faces/turns.ts';
+import { isUnderWay } from '../../client/faces/lists.ts';
 import type { Standing } from '../feed/standing.tsx';
-import { countTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
 type ToolFacts = {
   readonly name: string;

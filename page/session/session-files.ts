@@ -1,12 +1,10 @@
 // Joins what the snapshots of a session's files tell with the calls that asked for it: the files
 // that differ from how they were at the beginning, whoever changed them (T11).
 import { isAbsolute, join } from 'node:path';
-import { ClientProblem } from '../../client/problem.ts';
-import { callsText } from '../../client/render/files-words.ts';
-import type { FilesCapture, ChangedFile, DiffOptions } from '../../client/index.ts';
-import type { FileEdit, TouchedFile } from '../../client/face-types.ts';
-import { listCaptures } from '../../client/sessions/files/calls-behind.ts';
-import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import { callsText, listTouchedFiles } from '../../client/faces/turns.ts';
+import type { FilesCapture, ChangedFile, DiffOptions, FileEdit, TouchedFile } from '../../client/faces/types.ts';
+import { listCaptures } from '../../client/faces/files.ts';
 import type { Standing } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';
 

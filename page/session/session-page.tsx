@@ -6,7 +6,7 @@ import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';
 import { htmlOf } from '../layout.tsx';
 import { isDrawn, itemId, ItemView } from '../transcript/item-view.tsx';
-import { isReply, positionOf } from '../../client/sessions/history/items.ts';
+import { isReply, positionOf } from '../../client/faces/turns.ts';
 import { PLACES, sessionFrame } from './frame.tsx';
 import { placeIn, SessionShell } from './session-shell.tsx';
 

@@ -5,7 +5,7 @@ import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../system/text.ts';
 import { ForkDialog } from './fork-from-here.tsx';
 import type { SessionFeed } from '../feed/session-feed.ts';
-import { Icon } from '../icons.tsx';
+import { Icon } from '../primitives.tsx';
 import { Layout } from '../layout.tsx';
 import { PLACES, sessionFrame } from './frame.tsx';
 import { TagList } from './head.tsx';
@@ -13,7 +13,7 @@ import { AboutPart } from './inspector.tsx';
 import { MapFrame } from './minimap.tsx';
 import { RewindDialog } from './rewind-preview.tsx';
 import { SteerForms } from './steer-forms.tsx';
-import { LONGEST_ASIDE } from '../../workflows/contract/aside.ts';
+import { LONGEST_ASIDE } from '../../client/faces/contract.ts';
 
 const PARTS = {
   transcript: 'Transcript',

@@ -10,7 +10,7 @@ import type { Change } from '../feed/ring.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Copy, htmlOf, Layout, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import { answerMedium, answerText, idOf, MEDIA, type SessionFeeds } from './reading-routes.ts';
+import { answerMedium, answerText, idOf, MEDIA, type SessionFeeds } from './reading-routes.tsx';
 import { earlierThan, itemsPart, transcriptPart, windowOf } from './session-page.tsx';
 import { raw } from 'hono/html';
 import { showUnseen } from '../../system/text.ts';

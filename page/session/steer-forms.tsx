@@ -2,11 +2,11 @@
 // with the page, so that typed text stays while everything else changes.
 import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../system/text.ts';
-import { formatCount, formatMoney } from '../../client/units.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
+import { formatCount, formatMoney } from '../../client/faces/basics.ts';
+import { isUnderWay } from '../../client/faces/lists.ts';
+import type { RunConfig } from '../../client/faces/types.ts';
+import { permissionModes } from '../../client/faces/options.ts';
 import type { Standing } from '../feed/standing.tsx';
-import type { RunConfig } from '../../client/face-types.ts';
-import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 
 type Props = { readonly path: string; readonly config: RunConfig | null };
 

@@ -2,7 +2,6 @@
 // since is caught up with, and where that is forgotten the transcript is loaded again in its place. A hidden page listens to nothing.
 import { setAway } from './away.js';
 import { showTimes } from './times.js';
-import { onWake } from './wakes.js';
 
 const { feed, from, redrawn } = document.body.dataset;
 let place = from;
@@ -259,4 +258,21 @@ async function loadEarlier(earlier) {
   } finally {
     loading = false;
   }
+}
+
+/** Milliseconds between two looks at the clocks, and those that must be missing; a busy tab looks late, too. */
+const LOOK_MS = 2_000;
+const LEAST_JUMP_MS = 30_000;
+
+// Tells that this machine slept, as listenForWakes in system/async.ts does for the server: a stream may have
+// died meanwhile, and a browser does not always hear of it.
+function onWake(hear) {
+  // One of the two goes on while the machine sleeps; which, depends on the system.
+  let before = [Date.now(), performance.now()];
+  setInterval(() => {
+    const now = [Date.now(), performance.now()];
+    const missing = Math.max(now[0] - before[0], now[1] - before[1]) - LOOK_MS;
+    before = now;
+    if (missing >= LEAST_JUMP_MS) hear();
+  }, LOOK_MS);
 }

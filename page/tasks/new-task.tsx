@@ -2,13 +2,11 @@
 // to ask before, and how much it may take.
 import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
-import type { SessionInfo } from '../../client/index.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { permissionModes } from '../../workflows/contract/permission-rules.ts';
-import { present } from '../../workflows/contract/present.ts';
-import type { QuerySource } from '../../workflows/contract/facts.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
-import { DialogHead } from '../dialog-head.tsx';
+import type { SessionInfo, QuerySource, PermissionMode } from '../../client/faces/types.ts';
+import { present } from '../../client/faces/basics.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import { permissionModes } from '../../client/faces/options.ts';
+import { DialogHead } from '../primitives.tsx';
 import type { PagePorts } from '../ports.ts';
 
 const MODES: Readonly<Record<PermissionMode, string>> = {

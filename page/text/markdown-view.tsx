@@ -1,8 +1,8 @@
 // Draws Markdown as elements. Links show the host that they lead to, and lead there without saying
 // from where. Images and HTML stay the text that they were written as.
 import { showUnseen } from '../../system/text.ts';
-import type { MarkdownSpan } from '../../client/face-types.ts';
-import { inlineSpans } from '../../client/render/inline-markdown.ts';
+import type { MarkdownSpan } from '../../client/faces/types.ts';
+import { inlineSpans } from '../../client/faces/words.ts';
 import { codeTokens } from './code-tokens.ts';
 import { parseMarkdown, type ListItem, type MarkdownBlock } from './markdown.ts';
 

@@ -1,10 +1,9 @@
 // Arranges the bars of a timeline into rows to the clock: iterations, below them the attempts that
 // failed and the agents of their calls; iterations that are alike are folded. Pure.
-import { iterationName } from '../../client/sessions/history/iterations.ts';
-import type { Bar, BarSegment, SegmentKind, AgentCallRecord } from '../../client/face-types.ts';
-import { workerName } from '../../client/sessions/history/bars.ts';
-import { isOrdinary } from '../../client/render/words.ts';
-import { shortTime } from '../../client/units.ts';
+import { iterationName, workerName } from '../../client/faces/turns.ts';
+import type { Bar, BarSegment, SegmentKind, AgentCallRecord } from '../../client/faces/types.ts';
+import { isOrdinary } from '../../client/faces/words.ts';
+import { shortTime } from '../../client/faces/basics.ts';
 
 type SubRow = {
   readonly kind: 'attempt' | 'wait' | 'agent';

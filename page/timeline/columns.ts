@@ -1,7 +1,7 @@
 // Sums iterations into columns of a plot: few enough to draw, each for as many iterations as
 // needed. Pure.
-import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
-import type { Iteration } from '../../client/face-types.ts';
+import { addSpend, noSpend, totalTokens } from '../../client/faces/contract.ts';
+import type { Spend, Iteration } from '../../client/faces/types.ts';
 
 export type Column = {
   readonly first: Iteration;

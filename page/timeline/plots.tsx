@@ -1,11 +1,10 @@
 // Draws the plots above a timeline: how full the context was, tokens, cost, and cache hits, over
 // all iterations of a session. A column shows its numbers on hover and links to its bar.
 import type { Child } from 'hono/jsx';
-import type { RunConfig } from '../../client/face-types.ts';
-import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
+import type { RunConfig, Iteration } from '../../client/faces/types.ts';
+import { formatCount, formatMoney, formatTokens } from '../../client/faces/basics.ts';
 import { shortAmount } from '../figures.tsx';
 import type { Column } from './columns.ts';
-import { rowId } from './links.ts';
 
 type Props = { readonly session: string; readonly columns: readonly Column[]; readonly config: RunConfig | null };
 
@@ -191,3 +190,13 @@ function labelOf({ first, last }: Column): string {
   if (first === last) return one;
   return first.run === last.run ? `${one} to #${last.iteration}` : `${one} to run ${last.run}, #${last.iteration}`;
 }
+
+/** Returns the address of its part of the transcript. */
+export function linkOf(session: string, { run, iteration, position, reply }: Iteration): string {
+  const path = `/sessions/${session}`;
+  if (reply) return `${path}?at=${run}.${iteration}#it-${reply.anchor}`;
+  return position === null ? path : `${path}?at=e${position}#e${position}`;
+}
+
+/** Names its element on the timeline. */
+export const rowId = ({ run, iteration }: Pick<Iteration, 'run' | 'iteration'>): string => `t-${run}-${iteration}`;

@@ -3,22 +3,28 @@
 // uses the transcript and Temporal's own history.
 import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import { endWords } from '../../client/render/ending-words.ts';
-import { isOrdinary, transitionText } from '../../client/render/words.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
-import { formatCount, shortTime } from '../../client/units.ts';
+import { endWords, isOrdinary, transitionText } from '../../client/faces/words.ts';
+import { isUnderWay } from '../../client/faces/lists.ts';
+import { formatCount, shortTime } from '../../client/faces/basics.ts';
+import type { Bar, Iteration, StepsByName } from '../../client/faces/types.ts';
+import {
+  barOf,
+  workerName,
+  iterationName,
+  iterationsOf,
+  stepsByIteration,
+  withUnstored,
+  matchAgents,
+} from '../../client/faces/turns.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { formatNumber } from '../figures.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { placeIn, SessionShell } from '../session/session-shell.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
-import type { Bar, Iteration, StepsByName } from '../../client/face-types.ts';
-import { barOf, workerName } from '../../client/sessions/history/bars.ts';
 import { agentSegments, barsWithWait } from '../session/lanes.ts';
 import { stripWidth, totalsText, ZoomNote } from '../session/minimap.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
-import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
 import {
   type AgentRow,
   type ClockRow,
@@ -30,14 +36,7 @@ import {
   toolsOf,
 } from './clock-rows.ts';
 import { columnsOf } from './columns.ts';
-import {
-  iterationName,
-  iterationsOf,
-  stepsByIteration,
-  withUnstored,
-} from '../../client/sessions/history/iterations.ts';
-import { linkOf, rowId } from './links.ts';
-import { PlotList } from './plots.tsx';
+import { linkOf, rowId, PlotList } from './plots.tsx';
 
 /** Bars drawn at once. */
 const WINDOW = 200;

@@ -1,18 +1,23 @@
 // Shows one tool call: folded to a line with how it came out; open with its input, output and
 // duration.
 import { showUnseen } from '../../system/text.ts';
-import type { Outcome, SessionInfo } from '../../client/index.ts';
-import { isUntimed } from '../../store/live/retell.ts';
-import { changeOf, SHOWN } from '../../client/render/diff-rows.ts';
-import { briefInput, NAME } from '../../client/render/tool-lines.ts';
-import { approvalWords, endWord } from '../../client/render/outcome-words.ts';
-import { REPEATED } from '../../client/render/paired-outcomes.ts';
-import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
-import { formatCount, formatMoney, shortTime } from '../../client/units.ts';
-import { oneLine } from '../../client/paint.ts';
+import type { Outcome, SessionInfo } from '../../client/faces/types.ts';
+import {
+  isUntimed,
+  changeOf,
+  SHOWN,
+  briefInput,
+  NAME,
+  approvalWords,
+  endWord,
+  REPEATED,
+} from '../../client/faces/words.ts';
+import { AGENT_TOOL } from '../../client/faces/contract.ts';
+import { formatCount, formatMoney, shortTime } from '../../client/faces/basics.ts';
+import { oneLine } from '../../client/faces/start.ts';
 import { agentStateOf, type SessionState, type StateTone } from '../fleet/session-state.ts';
 import { TimedText } from '../figures.tsx';
-import { Icon, type IconName } from '../icons.tsx';
+import { Icon, type IconName } from '../primitives.tsx';
 import { CallInput, changeCounts, CountWords } from './call-input.tsx';
 import { MediaList } from './said.tsx';
 

@@ -1,10 +1,10 @@
 // Shows the input of a call as what it is: a change as a diff, a command as a script, a task for
 // an agent as text, a task list as a list, other fields by their names.
 import { showUnseen } from '../../system/text.ts';
-import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
-import type { FileChange } from '../../client/face-types.ts';
-import { changeOf, diffRows, SHOWN } from '../../client/render/diff-rows.ts';
-import { formatCount } from '../../client/units.ts';
+import { AGENT_TOOL } from '../../client/faces/contract.ts';
+import type { FileChange } from '../../client/faces/types.ts';
+import { changeOf, diffRows, SHOWN } from '../../client/faces/words.ts';
+import { formatCount } from '../../client/faces/basics.ts';
 import { MarkdownText, Tokens } from '../text/markdown-view.tsx';
 import { DiffLines } from './diff-lines.tsx';
 

@@ -1,5 +1,5 @@
 // Draws the lines of a diff, coloured as what they are.
-import type { DiffRow } from '../../client/face-types.ts';
+import type { DiffRow } from '../../client/faces/types.ts';
 import { showUnseen } from '../../system/text.ts';
 import { languageOf } from '../text/code-tokens.ts';
 import { Tokens } from '../text/markdown-view.tsx';

@@ -1,31 +1,45 @@
 // Shows one entry of a transcript. All words of models, tools and people are text, with unseen
 // characters named.
 import { showUnseen } from '../../system/text.ts';
-import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry, SessionInfo } from '../../client/index.ts';
-import type { Item, ReplyItem } from '../../client/face-types.ts';
-import { isRepeated } from '../../store/log/entries.ts';
-import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
-import type { CompactionTrigger, RunEnded } from '../../workflows/contract/activities.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
-import { totalTokens } from '../../workflows/contract/loop.ts';
-import { epochText } from '../../client/render/epoch-words.ts';
-import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
-import { contextText } from '../../client/render/context-words.ts';
-import { outcomeText } from '../../client/render/ending-words.ts';
-import { searchBlockLine } from '../../client/render/search-words.ts';
-import { steeringText } from '../../client/render/steered-words.ts';
-import { terminalDetail } from '../../client/sessions/outcome.ts';
-import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
-import { SHOWN } from '../../client/render/diff-rows.ts';
+import type {
+  BoundaryEntry,
+  Entry,
+  EpochEntry,
+  ReplyEntry,
+  SessionInfo,
+  Outcome,
+  Item,
+  ReplyItem,
+  CompactionTrigger,
+  RunEnded,
+  Hash,
+} from '../../client/faces/types.ts';
+import {
+  isRepeated,
+  epochText,
+  isOrdinary,
+  noticeText,
+  transitionText,
+  contextText,
+  outcomeText,
+  searchBlockLine,
+  terminalDetail,
+  SHOWN,
+  isUntimed,
+} from '../../client/faces/words.ts';
+import { isReply } from '../../client/faces/turns.ts';
+import { steeringText } from '../../client/faces/options.ts';
+import { joinSystemPrompt } from '../../client/faces/reading.ts';
+import { totalTokens } from '../../client/faces/contract.ts';
+import { formatCount, formatMoney, formatTokens, shortTime } from '../../client/faces/basics.ts';
 import { CallCard, type Progress, type ShownCall, callId, placeOf } from './call-card.tsx';
 import { ForkFromHere } from '../session/fork-from-here.tsx';
-import { FoldedReads, isFoldedRead } from './folded-reads.tsx';
 import { MarkdownText } from '../text/markdown-view.tsx';
-import { isReply } from '../../client/sessions/history/items.ts';
 import { TimedText } from '../figures.tsx';
 import { Moment, htmlOf } from '../layout.tsx';
 import { FoldedText, MarkdownSaid, MediaList, SpokenText } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
+import { Icon } from '../primitives.tsx';
 
 export type ItemContext = {
   readonly session: string;
@@ -340,4 +354,53 @@ export function cardOf(
   if (block?.type !== 'tool_use') return null;
   const call = callOf(item, index, block, context);
   return { id: callId(call.anchor), html: htmlOf(<CallCard call={call} />) };
+}
+
+const FOLDED_WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  read: ['read', 'reads'],
+  grep: ['search', 'searches'],
+  glob: ['listing', 'listings'],
+};
+
+/** Calls that a person allowed, and ones that failed, are never folded. */
+function isFoldedRead(tool: string, outcome: Outcome | undefined): boolean {
+  return (
+    Object.hasOwn(FOLDED_WORDS, tool) && outcome !== undefined && !outcome.isError && outcome.log.approved === undefined
+  );
+}
+
+/** Names on the row. */
+const MOST_NAMED = 6;
+
+function FoldedReads({ calls }: { readonly calls: readonly ShownCall[] }) {
+  const times = calls.flatMap(({ outcome }) => (outcome && !isUntimed(outcome.log) ? [outcome.log.duration] : []));
+  const names = calls.map(({ input }) => subjectOf(input)).filter((name) => name !== '');
+  return (
+    <details class="call fold" id={`fold-${calls[0]?.anchor}`}>
+      <summary>
+        <Icon name="read" />
+        <b class="tool">{countWords(calls)}</b>
+        <span class="what">{`${names.slice(0, MOST_NAMED).join(', ')}${names.length > MOST_NAMED ? ', …' : ''}`}</span>
+        <span class="state">{times.length === 0 ? '' : shortTime(Math.max(...times))}</span>
+      </summary>
+      <div class="body">
+        {calls.map((call) => (
+          <CallCard call={call} />
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function countWords(calls: readonly ShownCall[]): string {
+  const counts = new Map<string, number>();
+  for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, n]) => `${n} ${FOLDED_WORDS[name]?.[n === 1 ? 0 : 1] ?? name}`).join(', ');
+}
+
+function subjectOf(input: unknown): string {
+  const { path, file_path: file, pattern } = (input ?? {}) as Readonly<Record<string, unknown>>;
+  const subject = [path, file].find((one) => typeof one === 'string') ?? pattern;
+  const words = typeof pattern === 'string' ? `“${pattern}”` : subject;
+  return typeof words === 'string' ? showUnseen(words.slice(0, 80)) : '';
 }

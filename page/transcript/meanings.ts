@@ -1,5 +1,5 @@
 // Explains each transition to a person who hovers over it: the rule in a sentence (docs/rules.md).
-import type { TransitionReason } from '../../workflows/contract/loop.ts';
+import type { TransitionReason } from '../../client/faces/types.ts';
 
 const meanings: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'The reply had tool calls; their results go to the model in the next turn (L46).',

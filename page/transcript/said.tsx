@@ -1,9 +1,9 @@
 // Shows what was said as text with unseen characters named; texts that unfold; the images and
 // documents of a prompt.
 import { showUnseen } from '../../system/text.ts';
-import type { StoredMedium } from '../../workflows/contract/people.ts';
-import { formatCount } from '../../client/units.ts';
-import { SHOWN } from '../../client/render/diff-rows.ts';
+import type { StoredMedium } from '../../client/faces/types.ts';
+import { formatCount } from '../../client/faces/basics.ts';
+import { SHOWN } from '../../client/faces/words.ts';
 import { MarkdownText } from '../text/markdown-view.tsx';
 
 /** Shows what the model said as Markdown. While it streams it is plain text. */

@@ -1,6 +1,6 @@
 // Shows what sessions took: by day, model, agent type and tag, with all of it as a table to load.
 import { showUnseen } from '../../system/text.ts';
-import { formatMoney } from '../../client/units.ts';
+import { formatMoney } from '../../client/faces/basics.ts';
 import { formatNumber, shortAmount } from '../figures.tsx';
 import { Layout } from '../layout.tsx';
 import { type Group, groups, type UsageSums, type UsageRow } from './usage.ts';

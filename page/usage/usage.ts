@@ -1,7 +1,7 @@
 // Adds up what sessions took, by day, model, agent type and tag, from the list of sessions. Pure
 // but for `readUsage`.
-import type { SessionInfo, PerdureClient } from '../../client/index.ts';
-import { tagValues } from '../../workflows/contract/facts.ts';
+import type { SessionInfo, PerdureClient } from '../../client/faces/types.ts';
+import { tagValues } from '../../client/faces/contract.ts';
 
 export type UsageRow = {
   readonly name: string;

@@ -3,8 +3,7 @@
 import { BETAS, listBetaFields } from './betas.ts';
 import { compactionBlockProblem, compactionRequestProblem } from './compaction.ts';
 import { findProfile } from '../models/profiles.ts';
-import { sizesProblem } from './images.ts';
-import { messagesProblem } from './messages.ts';
+import { sizesProblem, messagesProblem } from './messages.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
   extraKeyProblem,
@@ -15,7 +14,7 @@ import {
   type RequestRules,
   stringProblem,
 } from './shape.ts';
-import { textProblem } from './text.ts';
+import { textProblem } from './blocks.ts';
 import { toolChangesProblem } from './tool-changes.ts';
 import { toolsProblem } from './tools.ts';
 import type { ModelProfile, ProfileEffort, ThinkingType } from '../models/model-profile.ts';

@@ -4,7 +4,7 @@ import type { ModelProfile } from '../models/model-profile.ts';
 import { EFFORT_PROBLEM, isEffort } from './output-config.ts';
 import { BETAS } from './betas.ts';
 import { extraKeyProblem, firstProblem, isObject, type Json } from './shape.ts';
-import { sayingProblem, textProblem } from './text.ts';
+import { sayingProblem, textProblem } from './blocks.ts';
 
 export type Message = { readonly role: string; readonly content?: string | readonly Json[] };
 

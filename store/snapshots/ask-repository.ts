@@ -2,7 +2,7 @@
 // repository's configuration names are not run. Paths are bytes, kept as latin1.
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
-import { gitEnvironment } from '../../system/process/git-environment.ts';
+import { gitEnvironment } from '../../system/process/environment.ts';
 import { bytesOf, type RawPath } from './listing.ts';
 
 /** Git is given up that takes longer, or lists more. */

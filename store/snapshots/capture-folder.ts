@@ -38,8 +38,8 @@ import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './li
 import { createTemporaryCheck } from './restore/temporary-names.ts';
 import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, leaveOutData, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
-import type { ShadowReading } from './run-held.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
+import type { ShadowReading } from './run-held.ts';
 import { findUncaptured } from './uncaptured.ts';
 import { listPathModes } from './read-notes.ts';
 

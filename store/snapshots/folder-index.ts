@@ -3,11 +3,10 @@
 // changed. Paths are bytes, kept as latin1.
 import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
-import { FolderWatch } from './folder-watch.ts';
+import { FolderWatch, LinkedFiles } from './folder-watch.ts';
 import { hasMarks, isMark } from '../../system/process/data-folders.ts';
 import { isGitFolder, isGitsOwn, isPartOfGit } from './git-folders.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
-import { LinkedFiles } from './linked-files.ts';
 import type { RawPath } from './listing.ts';
 import { readBeginning } from './read-beginning.ts';
 import { type OwnRules, type PersonalSettings, type RulesAbove, RepositoryRules } from './repository-rules.ts';

@@ -2,7 +2,7 @@
 // Linux reports a change before the call that makes it returns; elsewhere nothing is watched. It
 // does not report what is written through mapped memory or another hard link, by another host, or
 // on another mount.
-import { readFileSync, watch, type FSWatcher } from 'node:fs';
+import { readFileSync, watch, type FSWatcher, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import type { RawPath } from './listing.ts';
 
@@ -147,5 +147,40 @@ function readMost(): number {
     return Math.max(FEWEST_WATCHES, SHARE * Number(readFileSync(WATCHES, 'latin1')));
   } catch {
     return FEWEST_WATCHES;
+  }
+}
+
+type Names<Folder> = ReadonlyMap<Folder, ReadonlySet<RawPath>>;
+
+/**
+ * Knows the files of a folder that have several names (hard links). The system reports a change
+ * only in the folder of the name by which it was made, so these files are checked each time.
+ */
+export class LinkedFiles<Folder> {
+  #names = new Map<Folder, Set<RawPath>>();
+  #before: Names<Folder> | null = null;
+  #hasNew = false;
+
+  /** A name that is new is one of a file whose other names, which are older, were not looked at. */
+  get hasNew(): boolean {
+    return this.#hasNew;
+  }
+
+  /** Begins a look at everything. */
+  restart(): void {
+    [this.#names, this.#before, this.#hasNew] = [new Map(), null, false];
+  }
+
+  /** Begins a look at changes alone, and returns the names that are to be looked at besides. */
+  lookAgain(): Names<Folder> {
+    [this.#before, this.#names, this.#hasNew] = [this.#names, new Map(), false];
+    return this.#before;
+  }
+
+  note(folder: Folder, name: RawPath, stats: Stats): void {
+    if (stats.nlink < 2 || !stats.isFile()) return;
+    const names = this.#names.get(folder) ?? new Set();
+    this.#names.set(folder, names.add(name));
+    if (this.#before && this.#before.get(folder)?.has(name) !== true) this.#hasNew = true;
   }
 }

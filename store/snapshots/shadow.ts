@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { gitEnvironment } from '../../system/process/git-environment.ts';
+import { gitEnvironment } from '../../system/process/environment.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { keySegment } from '../values/store.ts';

@@ -2,7 +2,7 @@
 // last part by itself; without one the tree is found in /proc by group, session, descent and the
 // mark in its environment (L40).
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId, type ChildRecord } from './identity.ts';
+import { bootId, type ChildRecord, isAlive, processIdentity, type Liveness, type ProcessIdentity } from './identity.ts';
 import { CALL_VARIABLE } from './environment.ts';
 import { hasProc, allProcesses, processInfo, wasStartedWith, type ProcessInfo } from './proc.ts';
 
@@ -147,4 +147,28 @@ async function killGroup({ leader, fresh }: KillTarget, { graceMs }: KillOptions
   while (trySignal(-leader.pid, 0) && performance.now() < deadline) await sleep(POLL_MS);
   trySignal(-leader.pid, 'SIGKILL');
   return { killed: 1, left: 0 };
+}
+
+export type Host = {
+  /** Identifies this process in claims. */
+  readonly identity: ProcessIdentity;
+  /**
+   * Tells whether the process was started in this boot and pid namespace: only those can be seen
+   * and ended from here.
+   */
+  isHere(other: ProcessIdentity): boolean;
+  /** `alive` and `dead` are proofs; a process that may not be seen from here is `unknown`. */
+  liveness(other: ProcessIdentity): Liveness;
+  /** Sends SIGKILL to what is left of a call. */
+  endTree(target: KillTarget): Promise<KillResult>;
+};
+
+export function thisHost(): Host {
+  const identity = processIdentity();
+  return {
+    identity,
+    isHere: (other) => other.bootId === bootId(),
+    liveness: (other) => isAlive(other),
+    endTree: (target) => killTree(target, { graceMs: 0 }),
+  };
 }

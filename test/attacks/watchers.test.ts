@@ -5,7 +5,7 @@ import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import { listContentEvents, listOutcomeEvents, replyEvent } from '../../store/live/retell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { memoryStore } from '../support/memory-store.ts';
-import { createConverger } from '../../client/follow/converge.ts';
+import { createConverger } from '../../client/follow/ledger.ts';
 import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { random, type Random } from '../support/random.ts';

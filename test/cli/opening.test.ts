@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { openUnlessTold } from '../../cli/open-unless-told.ts';
+import { openUnlessTold } from '../../cli/signals.ts';
 
 const signals = () => {
   const [interrupt, terminate] = [new AbortController(), new AbortController()];

@@ -2,7 +2,7 @@
 // `perdure/agent-sdk` costs no second reading.
 import { expect, test } from 'vitest';
 import { memoryStore } from '../support/memory-store.ts';
-import { createConverger } from '../../client/follow/converge.ts';
+import { createConverger } from '../../client/follow/ledger.ts';
 import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { reply, session, stored, textBlock, user } from '../support/transcript.ts';

@@ -9,7 +9,7 @@ import { clientOf } from '../support/client-of.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { dieAt, holdRestore } from '../support/dying-restore.ts';
 import { until } from '../support/until.ts';
-import { newSessionId } from '../../client/sessions/session-id.ts';
+import { newSessionId } from '../../client/sessions/ids.ts';
 
 test('a fork whose worker is killed in the middle of its files is there whole or not at all (T10)', async () => {
   const h = await crashHarness({

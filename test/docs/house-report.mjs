@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const MOST_IN_A_FOLDER = 15;
 const SMALL_LINES = 45;
 const COMMENT_COLUMNS = 100;
-/** A folder of entries of one table: each has a file, however short. */
+/** Folders of the entries of a table, of which each may have a file of its own, however short. */
 const TABLES = ['cli/commands', 'tools/builtin'];
 /** The folders of the product. */
 export const TOPS = [
@@ -16,6 +16,7 @@ export const TOPS = [
   'cli',
   'client',
   'connection',
+  'managed',
   'models',
   'page',
   'scripted-model',

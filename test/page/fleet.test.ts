@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { restAfter } from '../../page/fleet/fleet-feed.tsx';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
-import { countStrayed } from '../../page/frame/strayed-sessions.ts';
+import { countStrayed } from '../../page/frame/health.ts';
 import type { RunningState } from '../../client/sessions/running/running-row.ts';
 import { byUrgency } from '../../page/fleet/urgency.ts';
 import { runEnded, runStarted } from '../support/transcript.ts';
@@ -330,6 +330,7 @@ test('a worker stands with its version and its slots where the server keeps hear
     identity: '1@host',
     version: '0.1.0',
     commands: 'refused',
+    deployment: 'agents:7',
     at: 0,
     isLive: true,
     endedAt: null,
@@ -341,7 +342,7 @@ test('a worker stands with its version and its slots where the server keeps hear
   ];
   const workers = await (await stagedPage({ ports: { beats: () => Promise.resolve(beats) } })).text('/workers');
   expect(workers).toContain(
-    '<td>0.1.0<small>commands refused</small></td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
+    '<td>0.1.0<small>deployment agents:7</small><small>commands refused</small></td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
   );
   expect(workers).not.toContain('doesn’t store worker heartbeats');
 });

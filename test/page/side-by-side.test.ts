@@ -1,7 +1,7 @@
 // Changes as two texts next to each other.
 import { expect, test } from 'vitest';
 import { diffRows } from '../../client/render/diff-rows.ts';
-import { pairLines } from '../../page/transcript/side-by-side.tsx';
+import { pairLines } from '../../page/session/files-page.tsx';
 
 const pairs = (before: string, after: string) =>
   pairLines(diffRows(before, after).lines).map((pair) => [pair.before, pair.after]);

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fault, reply, toolUse } from '../../scripted-model/index.ts';
-import { nowText } from '../../client/render/now-words.ts';
+import { nowText } from '../../client/render/outcome-words.ts';
 import { type SessionInfo } from '../../client/sessions/info.ts';
 import { createFolderClient } from '../../client/client.ts';
 import { fileLive } from '../../store/live/file-live.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { thisHost, type Host } from '../../system/process/host.ts';
+import { thisHost, type Host } from '../../system/process/kill-tree.ts';
 import * as execute from '../../activities/calls/execute.ts';
 import { checkInput } from '../../system/schema/input-schema.ts';
 import { createRegistry } from '../../tools/registry.ts';

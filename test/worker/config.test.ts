@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
 import { z } from 'zod';
+import { runDefaults } from '../../worker/config/defaults.ts';
 import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config/config.ts';
-import { runDefaults } from '../../worker/config/defaults.ts';
 import { simpleTool } from '../tools/support.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 

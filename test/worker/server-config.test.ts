@@ -1,8 +1,8 @@
 // A configuration tells of a model's server: how long it may be silent, and its words.
 import { expect, test } from 'vitest';
+import { runDefaults } from '../../worker/config/defaults.ts';
 import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
-import { runDefaults } from '../../worker/config/defaults.ts';
 
 test('the times of a model that is silent, and words for a request that is too long, go before what is built in (X4 L57)', () => {
   const config: PerdureConfig = {

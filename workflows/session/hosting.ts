@@ -66,7 +66,7 @@ export class Hosting {
   /**
    * Schedules a step on the session's host, and again where that was away or has been left: then
    * under a number of its own, as a step that watchers know nothing of. `found`: what came of it on
-   * the host that was left; null where nothing did.
+   * the host that is left, before or while the session leaves; null where nothing did.
    */
   async onHost<Result>(
     schedule: (again: { readonly step?: number }) => Promise<Result>,
@@ -80,11 +80,14 @@ export class Hosting {
       } catch (error) {
         const because = at && leaveReason(error);
         if (!at || !because) throw error;
+        // What it has stored before it went counts, with the files of then: the next step leaves.
+        const stored = await found();
+        if (stored !== null) return stored;
         const end = await this.leave(at, because);
         // What a host has lost cannot be waited for.
         if (end === 'refused' && because === 'emptied') throw error;
-        const earlier = end === 'moved' ? await found() : null;
-        if (earlier !== null) return earlier;
+        const late = end === 'moved' ? await found() : null;
+        if (late !== null) return late;
       }
     }
   }

@@ -57,8 +57,6 @@ export type StreamLimits = {
   readonly firstByteMs: number;
   /** The longest silence between two bytes after it. */
   readonly stallMs: number;
-  /** The longest silence between two events, whatever bytes arrive. Absent: an hour. */
-  readonly eventMs?: number;
   /** The longest time for the whole request, even while it progresses. Absent: unlimited. */
   readonly requestMs?: number;
 };
@@ -119,7 +117,7 @@ type Life = { readonly signal: AbortSignal; byte(): void; event(): void; end(): 
 /**
  * Watches a stream. The returned signal aborts with a reason when it was silent or took too long.
  */
-function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS, requestMs }: StreamLimits): Life {
+function watchLife({ firstByteMs, stallMs, requestMs }: StreamLimits): Life {
   const stall = new AbortController();
   const within = (ms: number, what: string): NodeJS.Timeout =>
     setTimeout(() => stall.abort(new StalledStream(what)), ms);
@@ -128,7 +126,7 @@ function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS, requestMs }:
     firstByteMs,
     `the model sent nothing for ${seconds(firstByteMs)} (\`firstByteMs\` of the configuration)`,
   );
-  const events = within(eventMs, `the model kept the stream open for ${seconds(eventMs)} without an event`);
+  const events = within(MOST_EVENT_MS, `the model kept the stream open for ${seconds(MOST_EVENT_MS)} without an event`);
   const whole =
     requestMs === undefined
       ? undefined

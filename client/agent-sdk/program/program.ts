@@ -5,14 +5,18 @@
 // missed, once. Without a name every query is new: the same words may be another person's.
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MessageId } from '../../../workflows/contract/ids.ts';
-import { newSessionId } from '../../sessions/session-id.ts';
-import { newMessageId } from '../../sessions/message-id.ts';
+import type { MessageId, PerdureConfig, OpenedServer, ForWorkers } from '../../faces/types.ts';
+import { newSessionId } from '../../faces/basics.ts';
+import { newMessageId, openSessionsIn } from '../../faces/sessions.ts';
+import { isForItsProgram } from '../../faces/contract.ts';
+import { forWorkersOf } from '../../faces/tools.ts';
+import { openWholeServer } from '../../faces/servers.ts';
 import type { Options } from '../shapes/options.ts';
 import type { QueryPrompt } from '../shapes/query.ts';
 import { createHash, randomUUID } from 'node:crypto';
 import { codeOf } from '../../../system/text.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../../../system/process/identity.ts';
+import type { Env } from '../../../connection/data-folder.ts';
 
 export type ProgramQuery = {
   /** The id of the session that the query begins. */
@@ -306,4 +310,60 @@ function readIfThere(file: string): string {
     if (codeOf(error) === 'ENOENT') return '';
     throw error;
   }
+}
+
+/** The last session of this process by place, since the server may list it late. */
+const lastSessions = new Map<string, string>();
+
+type QueryPlace = { readonly root: string; readonly cwd: string; readonly config: PerdureConfig };
+
+/**
+ * Returns the workers that a new session of the program would be for, or null when only its own
+ * program may work on it.
+ */
+const workersOf = (config: PerdureConfig): ForWorkers | null => forWorkersOf(config, { kind: 'given' }, '');
+
+function placeOf({ root, cwd, config }: QueryPlace): string {
+  return JSON.stringify([root, cwd, workersOf(config)?.taskQueue]);
+}
+
+export function rememberSession(where: QueryPlace, session: string): void {
+  lastSessions.set(placeOf(where), session);
+}
+
+/**
+ * `session` is null for a new one. Call `close` only once the session's own server is open, so that
+ * a local server is not started twice.
+ */
+export type ContinuedSession = { readonly session: string | null; readonly close: () => Promise<void> };
+
+/**
+ * Finds the session to continue. A program that was killed goes on with the session that it found
+ * before, even if newer ones have begun since.
+ */
+export async function findContinued(
+  where: QueryPlace,
+  program: Pick<ProgramQuery, 'session' | 'continuedSession' | 'noteContinued'>,
+  open: { readonly env: Env; readonly say: (line: string) => void },
+): Promise<ContinuedSession> {
+  const known = program.continuedSession ?? lastSessions.get(placeOf(where));
+  const opened = known === undefined ? await openWholeServer({ env: open.env, say: open.say }) : null;
+  try {
+    const session = known ?? (opened && (await findNewest(opened, where)));
+    if (session === null) open.say(`there is no session of ${where.cwd} to continue: a new one begins`);
+    if (program.continuedSession === undefined) program.noteContinued(session ?? program.session);
+    return { session: session === program.session ? null : session, close: async () => opened?.close() };
+  } catch (error) {
+    await opened?.close();
+    throw error;
+  }
+}
+
+async function findNewest({ sessions }: OpenedServer, { cwd, config }: QueryPlace): Promise<string | null> {
+  const workers = workersOf(config);
+  for await (const { taskQueue, session } of openSessionsIn(sessions, cwd)) {
+    const isFor = workers === null ? isForItsProgram({ taskQueue }, session) : taskQueue === workers.taskQueue;
+    if (isFor) return session;
+  }
+  return null;
 }

@@ -1,13 +1,12 @@
 // Forks the sessions of query(), goes back in them, and brings their files back, as the SDK does:
 // points are messages, by their uuids.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Entry } from '../../index.ts';
-import type { OpenedServer } from '../../face-types.ts';
-import { forItsProgram, isForItsProgram, type ForWorkers } from '../../../workflows/contract/task-queue.ts';
-import { ClientProblem } from '../../problem.ts';
-import { newSessionId } from '../../sessions/session-id.ts';
+import type { Entry, OpenedServer, ForWorkers } from '../../faces/types.ts';
+import { forItsProgram, isForItsProgram } from '../../faces/contract.ts';
+import { newSessionId } from '../../faces/basics.ts';
+import { ClientProblem } from '../../faces/start.ts';
 import { resultUuid } from '../result-messages.ts';
-import { uuidOf } from '../uuids.ts';
+import { uuidOf } from '../values.ts';
 import type { Options } from '../shapes/options.ts';
 import type { RewindFilesResult } from '../shapes/query.ts';
 

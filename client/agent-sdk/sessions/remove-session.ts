@@ -1,8 +1,8 @@
 // Deletes a session from the server.
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { pause } from '../../../system/async.ts';
-import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { ClientProblem } from '../../problem.ts';
+import type { SessionId } from '../../faces/types.ts';
+import { ClientProblem } from '../../faces/start.ts';
 
 /** Milliseconds to wait, since the server deletes in its own time. */
 const PATIENCE_MS = 20_000;

@@ -1,7 +1,7 @@
 // Implements the SDK's session stores, which programs keep for themselves: a store in memory, the
 // summary of a session for lists, and the copy of a session into a store. query() uses no such
 // store.
-import { present } from '../../../workflows/contract/present.ts';
+import { present } from '../../faces/basics.ts';
 import type {
   ImportSessionToStoreOptions,
   SessionKey,

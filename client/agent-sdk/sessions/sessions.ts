@@ -1,16 +1,15 @@
 // Lists, reads, names and deletes the sessions of query(), on the server and in the store that the
 // environment names, as the SDK's functions do.
 import { resolve } from 'node:path';
-import type { Entry, SessionInfo, Store } from '../../index.ts';
-import type { OpenedServer } from '../../face-types.ts';
-import { createBodyReader } from '../../../store/log/bodies.ts';
-import { agentSessionId, type Hash } from '../../../workflows/contract/ids.ts';
-import { present } from '../../../workflows/contract/present.ts';
-import { openWholeServer } from '../../runtime/open-server.ts';
-import { ClientProblem } from '../../problem.ts';
-import { parseSessionId } from '../../sessions/session-id.ts';
+import type { Entry, SessionInfo, Store, OpenedServer, Hash } from '../../faces/types.ts';
+import { createBodyReader } from '../../faces/words.ts';
+import { agentSessionId } from '../../faces/contract.ts';
+import { present, parseSessionId } from '../../faces/basics.ts';
+import { ClientProblem } from '../../faces/start.ts';
+import { openWholeServer } from '../../faces/servers.ts';
+import { keySegment, parseStored } from '../../faces/sessions.ts';
 import { messagesOfEntry } from '../messages.ts';
-import { uuidOf } from '../uuids.ts';
+import { uuidOf } from '../values.ts';
 import type {
   ForkSessionOptions,
   ForkSessionResult,
@@ -26,7 +25,6 @@ import type {
 import { forkUpTo } from './fork.ts';
 import { removeSession } from './remove-session.ts';
 import { z } from 'zod';
-import { keySegment, parseStored } from '../../../store/values/store.ts';
 
 /** Lists the sessions, newest first, without those of agents. `dir` limits them to one folder. */
 export function listSessions(options: ListSessionsOptions = {}): Promise<SDKSessionInfo[]> {

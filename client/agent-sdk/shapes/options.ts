@@ -1,10 +1,9 @@
 // Declares the options of a query. docs/api/agent-sdk-rows.md says what each does here, and which
 // are refused or passed over.
 import type { Readable, Writable } from 'node:stream';
-import type { AgentDefinition } from './agents.ts';
 import type { EffortLevel } from './facts.ts';
 import type { Hooks } from './hooks.ts';
-import type { McpServerConfig } from './mcp.ts';
+import type { McpServerConfig, AgentMcpServerSpec } from './mcp.ts';
 import type { CanUseTool, OnElicitation, OnUserDialog, PermissionMode } from './permissions.ts';
 import type { SessionStore, SessionStoreFlush } from './sessions.ts';
 
@@ -236,3 +235,53 @@ type PlaceOptions = {
 };
 
 export type Options = ModelOptions & ToolOptions & SessionOptions & PlaceOptions;
+
+export type ResolvedSettingSource = SettingSource | 'managed' | 'flag';
+export type PolicySettingsOrigin = 'helper' | 'remote' | 'plist' | 'hklm' | 'file' | 'parent' | 'hkcu';
+export type ProvenanceEntry = { source: ResolvedSettingSource; path?: string; policyOrigin?: PolicySettingsOrigin };
+
+export type ResolveSettingsOptions = {
+  cwd?: string;
+  settingSources?: SettingSource[];
+  managedSettings?: Settings;
+  serverManagedSettings?: Settings;
+  registryPolicyFingerprint?: () => unknown;
+};
+
+export type ResolvedSettings = {
+  effective: Settings;
+  provenance: Partial<Record<keyof Settings, ProvenanceEntry>>;
+  /** Sources of lower rank come first. */
+  sources: (ProvenanceEntry & { settings: Settings })[];
+  machinePolicy?: {
+    didNotLoad: false | ('profile' | 'registry' | 'file')[];
+    registryPolicyDifferedFromFingerprint?: true;
+  };
+};
+
+/**
+ * A type of agent. `model` takes a full or a short name; `inherit`, like an absent field, means the
+ * session's model.
+ */
+export type AgentDefinition = {
+  description: string;
+  prompt: string;
+  tools?: string[];
+  disallowedTools?: string[];
+  model?: string;
+  maxTurns?: number;
+  effort?: EffortLevel | number;
+  permissionMode?: PermissionMode;
+  mcpServers?: AgentMcpServerSpec[];
+  skills?: string[];
+  memory?: 'user' | 'project' | 'local';
+  background?: boolean;
+  initialPrompt?: string;
+  omitClaudeMd?: boolean;
+  autoCompactWindow?: number;
+  observer?: string;
+  observerMessage?: string;
+  criticalSystemReminder_EXPERIMENTAL?: string;
+  /** Only here: the agent works in a git worktree of its own, on a new branch. */
+  isolation?: 'worktree';
+};

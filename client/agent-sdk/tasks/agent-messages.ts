@@ -1,12 +1,10 @@
 // Builds the messages of an agent from its transcript: its calls and their results, with
 // `parent_tool_use_id`, and its progress as a task.
-import { present } from '../../../workflows/contract/present.ts';
-import type { Bodies } from '../../face-types.ts';
-import type { Entry, ReplyEntry } from '../../index.ts';
-import type { RunEnded, UserEntry } from '../../../workflows/contract/activities.ts';
-import { addSpend, noSpend, type Spend, type Terminal, totalTokens } from '../../../workflows/contract/loop.ts';
+import { present } from '../../faces/basics.ts';
+import type { Bodies, Entry, ReplyEntry, RunEnded, UserEntry, Spend, Terminal } from '../../faces/types.ts';
+import { addSpend, noSpend, totalTokens } from '../../faces/contract.ts';
 import { messagesOfEntry, outwardMessage } from '../messages.ts';
-import { uuidOf } from '../uuids.ts';
+import { uuidOf } from '../values.ts';
 import type { SDKAssistantMessage, SDKMessage, SDKUserMessage } from '../shapes/messages.ts';
 import { type CalledAgent, taskOf } from './called-agents.ts';
 

@@ -1,9 +1,8 @@
 // Finds the agents that the calls of a transcript have started. The id of an agent's session
 // follows from the call, so that its messages are found while it works and long after.
-import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
-import { present } from '../../../workflows/contract/present.ts';
-import type { Outcome, ReplyEntry } from '../../index.ts';
-import { agentName, agentSessionId, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
+import { AGENT_TOOL, agentName, agentSessionId, keyHead } from '../../faces/contract.ts';
+import { present } from '../../faces/basics.ts';
+import type { Outcome, ReplyEntry, Hash, SessionId } from '../../faces/types.ts';
 
 /** An agent of a conversation, as described by the call that started it. */
 export type CalledAgent = {

@@ -1,9 +1,9 @@
 // Tells commands in the background as tasks: the outcome of the call says that one started, and a
 // note to the model, or the outcome of the call that ended it, says how it ended.
-import { present } from '../../../workflows/contract/present.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../index.ts';
-import { describeCommand, readStartedId, sourceName } from '../../../tools/builtin/shell/background-words.ts';
-import { uuidOf } from '../uuids.ts';
+import { present } from '../../faces/basics.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../faces/types.ts';
+import { describeCommand, readStartedId, sourceName } from '../../faces/tools.ts';
+import { uuidOf } from '../values.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 
 type Command = { readonly id: string; readonly command: string; readonly toolUseId: string };

@@ -3,11 +3,19 @@
 // each once, by its position there.
 import { pause } from '../../../system/async.ts';
 import { reasonOf } from '../../../system/text.ts';
-import type { BodyReader, EntryMark, TranscriptReader } from '../../face-types.ts';
-import type { Outcome, ReplyEntry, PerdureClient, SessionInfo } from '../../index.ts';
-import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import { ClientProblem } from '../../problem.ts';
-import { beginsAt } from '../../sessions/transcript-reader.ts';
+import type {
+  BodyReader,
+  EntryMark,
+  TranscriptReader,
+  Outcome,
+  ReplyEntry,
+  PerdureClient,
+  SessionInfo,
+  Hash,
+  SessionId,
+} from '../../faces/types.ts';
+import { ClientProblem } from '../../faces/start.ts';
+import { beginsAt } from '../../faces/history.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 import { AgentTeller } from './agent-messages.ts';

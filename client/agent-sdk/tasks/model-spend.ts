@@ -1,11 +1,9 @@
 // Sums what a run and its agents spent, by model. The replies of each transcript carry their spend,
 // and the rest counts for the small model, which makes summaries and reads pages.
-import type { Entry, RunOutcome } from '../../index.ts';
-import type { AgentSpending } from '../../../workflows/contract/delegation.ts';
-import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import { addSpend, noSpend, type Spend, totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
-import { ClientProblem } from '../../problem.ts';
-import { StoreError } from '../../../store/values/store.ts';
+import type { Entry, RunOutcome, AgentSpending, Hash, SessionId, Spend, Usage } from '../../faces/types.ts';
+import { addSpend, noSpend, totalTokens } from '../../faces/contract.ts';
+import { ClientProblem } from '../../faces/start.ts';
+import { StoreError } from '../../faces/sessions.ts';
 
 export type SpendPorts = {
   /** Reads all that an agent has stored. Throws ClientProblem and StoreError. */

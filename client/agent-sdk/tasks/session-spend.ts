@@ -1,7 +1,7 @@
 // Sums what a session has spent, run by run, by model: a result tells the total so far.
-import type { Entry } from '../../index.ts';
-import { countSearches } from '../../../activities/model/usage-counts.ts';
-import { addSpend, noSpend, type Spend } from '../../../workflows/contract/loop.ts';
+import type { Entry, Spend } from '../../faces/types.ts';
+import { countSearches } from '../../faces/tools.ts';
+import { addSpend, noSpend } from '../../faces/contract.ts';
 import { type SpendPorts, sumSpendByModel } from './model-spend.ts';
 
 /** The spend of one model, and how often it searched the web. */

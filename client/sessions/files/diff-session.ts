@@ -11,6 +11,7 @@ import {
   type PatchSection,
   type ShadowReading,
   splitPatch,
+  type HeldPair,
 } from '../../../store/snapshots/compare.ts';
 import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
@@ -29,8 +30,8 @@ import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
 import { MOST_PRINTED, TooLarge } from './read-shadow.ts';
-import { binaryPatch } from '../../../store/snapshots/binary-patch.ts';
 import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
+import { deflateSync } from 'node:zlib';
 
 /**
  * Options of `diff()`. Points are positions of entries (`412`) or `RUN.ITERATION` (`2.17`). Absent:
@@ -43,6 +44,11 @@ export type DiffOptions = Abortable & {
   readonly paths?: readonly string[];
   /** Leaves the patch out. */
   readonly stat?: boolean;
+  /**
+   * From the folders that this machine was left with when the session moved to another host (T19), in
+   * place of `from`.
+   */
+  readonly lost?: boolean;
 };
 
 export type ChangedFile = {
@@ -82,6 +88,8 @@ export type DiffPorts = {
   readonly reading: ShadowReading;
   /** Has what other hosts have captured. */
   readonly store?: Pick<Store, 'get'>;
+  /** Where `lost` begins; null: nothing was left here. */
+  readonly lost?: SnapshotsAt | null;
 };
 
 /** Throws ClientProblem. */
@@ -130,18 +138,20 @@ export type RootPair = Pair & { readonly root: string };
  * when a point or a snapshot is missing.
  */
 export async function findPairs(
-  { session, cwd, reading, store }: DiffPorts,
+  { session, cwd, reading, store, lost = null }: DiffPorts,
   transcript: TranscriptStretch,
-  { from, to, paths = [] }: DiffOptions,
+  { from, to, paths = [], lost: fromLost = false }: DiffOptions,
 ): Promise<readonly RootPair[]> {
   const stretch = { ...transcript, entries: withMovedRoots(transcript.entries) };
   const first = firstSnapshots(stretch.entries);
   if (first.size === 0)
     throw new ClientProblem('refused', `no files of session ${session} were captured: see docs/time.md`);
-  const before = from === undefined ? first : snapshotsOf(session, stretch, from);
+  if (fromLost && (lost === null || from !== undefined)) throw lostProblem(session, from);
+  const before = fromLost && lost ? lost : from === undefined ? first : snapshotsOf(session, stretch, from);
   const after = to === undefined ? lastSnapshots(stretch.entries) : snapshotsOf(session, stretch, to);
   const pairs: RootPair[] = [];
-  for (const root of [...first.keys()].toSorted((one, other) => Number(other === cwd) - Number(one === cwd))) {
+  const roots = fromLost ? [...first.keys()].filter((root) => before.has(root)) : [...first.keys()];
+  for (const root of roots.toSorted((one, other) => Number(other === cwd) - Number(one === cwd))) {
     // A folder that was given later had no files of the session before.
     const pair = { from: before.get(root) ?? first.get(root) ?? '', to: after.get(root) ?? first.get(root) ?? '' };
     const within = pathsIn(root, cwd, paths);
@@ -151,6 +161,13 @@ export async function findPairs(
     pairs.push({ root, ...pair, paths: within });
   }
   return pairs;
+}
+
+function lostProblem(session: SessionId, from: string | number | undefined): ClientProblem {
+  if (from !== undefined)
+    return new ClientProblem('refused', 'a comparison begins at a point or at the lost folder, not at both');
+  const what = `this machine was not left with a captured folder of session ${session}`;
+  return new ClientProblem('refused', `${what}: \`perdure list --lost-folders\` lists those there are`);
 }
 
 async function hasBoth(reading: ShadowReading, { from, to }: Pick<Pair, 'from' | 'to'>): Promise<boolean> {
@@ -216,3 +233,74 @@ async function writeSections(
 }
 
 const textOf = (bytes: Buffer): string | null => (isUtf8(bytes) ? bytes.toString('utf8') : null);
+
+/** The content of each version, empty where there is none. */
+type Contents = { readonly from: Buffer; readonly to: Buffer };
+
+const NO_BLOB = '0'.repeat(40);
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~';
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+/** Bytes of a line, of which its first letter tells the count. */
+const LINE_BYTES = LETTERS.length;
+const ESCAPES = new Map(['\x07a', '\bb', '\tt', '\nn', '\vv', '\ff', '\rr', '""', '\\\\'].map(([of, as]) => [of, as]));
+
+/**
+ * Writes a patch as `git diff --binary` does, in ASCII alone: text of another encoding, which git
+ * prints as it lies, would be falsified where a patch is a string. `prefix` comes before the path,
+ * as in `makePatch`.
+ */
+function binaryPatch({ path, from, to }: HeldPair, contents: Contents, prefix: RawPath): string {
+  const [before, after] = ['a/', 'b/'].map((side) => quoteName(`${side}${prefix}${path}`));
+  const lines = [`diff --git ${before} ${after}`, ...modeLines(from, to)];
+  if (from?.blob === to?.blob) return toText(lines);
+  const mode = from && from.mode === to?.mode ? ` ${from.mode}` : '';
+  lines.push(`index ${from?.blob ?? NO_BLOB}..${to?.blob ?? NO_BLOB}${mode}`);
+  const { from: had, to: has } = contents;
+  // An empty file that comes or goes has nothing more to tell.
+  if (had.length + has.length > 0) lines.push('GIT binary patch', ...literalLines(has), ...literalLines(had));
+  return toText(lines);
+}
+
+const toText = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
+
+function modeLines(from: HeldFile | null, to: HeldFile | null): readonly string[] {
+  if (from === null) return to === null ? [] : [`new file mode ${to.mode}`];
+  if (to === null) return [`deleted file mode ${from.mode}`];
+  return from.mode === to.mode ? [] : [`old mode ${from.mode}`, `new mode ${to.mode}`];
+}
+
+/** Quotes a name as git does with `core.quotePath`. */
+function quoteName(name: RawPath): string {
+  const quoted = name.replace(
+    /[^\x20-\x7e]|["\\]/g,
+    (byte) => `\\${ESCAPES.get(byte) ?? byte.charCodeAt(0).toString(8).padStart(3, '0')}`,
+  );
+  return quoted === name ? name : `"${quoted}"`;
+}
+
+function literalLines(content: Buffer): readonly string[] {
+  const packed = deflateSync(content);
+  const lines = [`literal ${content.length}`];
+  for (let at = 0; at < packed.length; at += LINE_BYTES) {
+    const part = packed.subarray(at, at + LINE_BYTES);
+    lines.push(`${LETTERS[part.length - 1]}${toBase85(part)}`);
+  }
+  return [...lines, ''];
+}
+
+/** Writes four bytes as five digits, the last ones filled with zeros. */
+function toBase85(bytes: Buffer): string {
+  const filled = Buffer.alloc(Math.ceil(bytes.length / 4) * 4);
+  bytes.copy(filled);
+  let text = '';
+  for (let at = 0; at < filled.length; at += 4) {
+    let value = filled.readUInt32BE(at);
+    let digits = '';
+    for (let digit = 0; digit < 5; digit += 1) {
+      digits = `${DIGITS[value % DIGITS.length]}${digits}`;
+      value = Math.floor(value / DIGITS.length);
+    }
+    text += digits;
+  }
+  return text;
+}

@@ -31,7 +31,7 @@ import { optionsOf } from '../options-of.ts';
 import { findWrongOption, messageOf } from '../message.ts';
 import type { Prompt } from '../prompt.ts';
 import { startCarried } from '../send.ts';
-import { newSessionId, parseSessionId } from '../session-id.ts';
+import { newSessionId, parseSessionId } from '../ids.ts';
 import { type ClientOptions, sessionIdOfMessage, sessionInput } from '../start.ts';
 import { answerOpenCalls, endOfLastRun, entriesAt, findForkPoint, type ForkPoint } from './plan-fork.ts';
 

@@ -8,6 +8,7 @@ import { createLimit } from '../../../system/async.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { sealingContextOf } from '../newest-head.ts';
+import type { RunOptions } from '../../../workflows/contract/session.ts';
 
 /** Times are in milliseconds since the epoch, by the server's clock. */
 export type Step = {
@@ -293,3 +294,19 @@ async function decodePayload(
 type Time = { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined;
 
 export const timeOf = (time: Time): number => Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
+
+const started = z.looseObject({ options: z.looseObject({ cwd: z.string() }) });
+
+/**
+ * Returns null when the server no longer has the beginning, or another client began the session.
+ */
+export async function readStartOptions(client: Client, session: SessionId): Promise<RunOptions | null> {
+  const { events } = await client.workflow.getHandle(session).fetchHistory();
+  const input = events?.[0]?.workflowExecutionStartedEventAttributes?.input;
+  const [value] = await decodeArrayFromPayloads(
+    client.options.loadedDataConverter,
+    input?.payloads,
+    sealingContextOf(client, session, null),
+  );
+  return (started.safeParse(value).data?.options as RunOptions | undefined) ?? null;
+}

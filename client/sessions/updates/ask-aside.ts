@@ -1,11 +1,9 @@
 // Asks a session's own model a question aside, in parallel with the current run and without a trace
 // in the conversation.
 import type { Client } from '@temporalio/client';
-import { totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
+import type { Usage } from '../../../workflows/contract/loop.ts';
 import type { AsideAnswer } from '../../../workflows/contract/aside.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
-import { oneLine } from '../../paint.ts';
-import { formatCount, formatMoney } from '../../units.ts';
 import type { SessionDescription } from '../info.ts';
 import { updateAndWait } from './update.ts';
 
@@ -33,10 +31,4 @@ export async function requestAside(
   const about = { temporal, session, name: UPDATES.aside, arg: { question }, signed: { by }, workers };
   const { text: answer, usd: costUsd, ...rest } = await updateAndWait<AsideAnswer>(about, ANSWER_MS);
   return { answer, costUsd, ...rest };
-}
-
-/** Describes the cost of an answer on one line. */
-export function asideCost({ model, usage, costUsd, cut }: SideAnswer): string {
-  const facts = [`aside, by ${oneLine(model, 100)}`, formatCount(totalTokens(usage), 'token'), formatMoney(costUsd)];
-  return [...facts, ...(cut ? ['the rest of the answer is left out'] : [])].join(' · ');
 }

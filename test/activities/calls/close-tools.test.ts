@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { closeTools } from '../../../activities/calls/close-tools.ts';
+import { closeTools } from '../../../activities/calls/call-runner.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import type { ClosedRun, Tool } from '../../../tools/tool.ts';
 import { simpleTool } from '../../tools/support.ts';

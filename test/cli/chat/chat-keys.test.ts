@@ -1,10 +1,9 @@
 // What a chat completes, shows below what is typed, and sends along with a message.
 import { expect, test } from 'vitest';
-import { completeChat } from '../../../cli/chat/chat-completion.ts';
+import { completeChat, matchFiles } from '../../../cli/chat/completion-sources.ts';
 import { type FooterFacts, footerText } from '../../../cli/chat/footer.ts';
 import { shellLineOf, withShellRuns } from '../../../cli/chat/shell-line.ts';
 import { slashCommands } from '../../../cli/chat/slash-commands.ts';
-import { matchFiles } from '../../../cli/chat/workspace-files.ts';
 import { displayWidth } from '../../../client/render/width.ts';
 
 const files = ['app/pay.py', 'app/orders.py', 'README.md', 'pay.md'];

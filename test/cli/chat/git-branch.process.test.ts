@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readGitBranch } from '../../../cli/chat/git-branch.ts';
+import { readGitBranch } from '../../../cli/chat/footer.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 test('a branch is read from the folder, from a folder below it, and from a work tree', () => {

@@ -1,7 +1,7 @@
 // The rows of what is typed, for texts of any length.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { inputRows } from '../../../cli/terminal/input-rows.ts';
+import { inputRows } from '../../../cli/typing/typed-rows.ts';
 
 const look = { prompt: '> ', columns: 20, most: 4 };
 

@@ -1,7 +1,7 @@
 // Questions that one key answers, completions and the search in what was typed.
 import { expect, test } from 'vitest';
 import { acceptOffer, moveOffer, offerRows } from '../../../cli/typing/completion.ts';
-import { beginSearch, pressSearchKey, searchRow } from '../../../cli/typing/history-search.ts';
+import { beginSearch, pressSearchKey, searchRow } from '../../../cli/typing/typed-rows.ts';
 import { newEditor } from '../../../cli/typing/line-editor.ts';
 import { type Menu, menuRows, pressMenuKey } from '../../../cli/typing/menu.ts';
 

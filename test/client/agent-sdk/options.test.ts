@@ -2,13 +2,13 @@
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../tools/tool.ts';
-import { findContinued } from '../../../client/agent-sdk/program/continue.ts';
+import { findContinued } from '../../../client/agent-sdk/program/program.ts';
 import { withAgentServers } from '../../../client/agent-sdk/agent-types.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { initMessage } from '../../../client/agent-sdk/messages.ts';
 import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { toInwardInput, MODEL_TOOL_NAMES, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
-import type { AgentDefinition } from '../../../client/agent-sdk/shapes/agents.ts';
+import type { AgentDefinition } from '../../../client/agent-sdk/shapes/options.ts';
 import type { ToolAnnotations } from '../../../client/agent-sdk/shapes/mcp.ts';
 import type { OnElicitation } from '../../../client/agent-sdk/shapes/permissions.ts';
 import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';

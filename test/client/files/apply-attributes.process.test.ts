@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { describeApplied } from '../../../cli/commands/apply.ts';
+import { describeApplied } from '../../../cli/commands/diff.ts';
 import { applyChanges } from '../../../client/sessions/files/apply-changes.ts';
 import { CheckoutFolder, type Look } from '../../../client/sessions/files/checkout-folder.ts';
 import { findGit, openShadowReading } from '../../../client/sessions/files/read-shadow.ts';

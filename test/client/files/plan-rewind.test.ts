@@ -1,6 +1,6 @@
 // What a rewind says of the calls that it leaves behind.
 import { expect, test } from 'vitest';
-import { effectText } from '../../../client/render/rewind-words.ts';
+import { effectText } from '../../../client/render/files-words.ts';
 import { planRewind, type RewindChoice } from '../../../client/sessions/files/plan-rewind.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { StoredSegment } from '../../../store/log/read-chain.ts';

@@ -1,6 +1,6 @@
 // What is said of a session whose model no longer sees all of it.
 import { expect, test } from 'vitest';
-import { epochText } from '../../../client/render/epoch-words.ts';
+import { epochText } from '../../../client/render/words.ts';
 import {
   compactionText,
   contextText,

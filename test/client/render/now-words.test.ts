@@ -1,6 +1,6 @@
 // What a running session does, in a line.
 import { expect, test } from 'vitest';
-import { nowText } from '../../../client/render/now-words.ts';
+import { nowText } from '../../../client/render/outcome-words.ts';
 import type { SessionActivity } from '../../../client/sessions/running/running-row.ts';
 
 const step: SessionActivity = {

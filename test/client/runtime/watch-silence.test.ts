@@ -1,7 +1,7 @@
 // Runs that do not go on are told to the hooks `silent` of one worker, once.
 import { expect, onTestFinished, test } from 'vitest';
 import type { HookInput } from '../../../activities/hooks/hook-config.ts';
-import { watchSilence } from '../../../client/runtime/watch-silence.ts';
+import { watchSilence } from '../../../cli/with-staying-worker.ts';
 import type { SessionActivity, RunningState } from '../../../client/sessions/running/running-row.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { memoryStore } from '../../support/memory-store.ts';

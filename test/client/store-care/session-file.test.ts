@@ -3,8 +3,8 @@ import { closeSync, ftruncateSync, openSync, writeFileSync, writeSync } from 'no
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hashOf } from '../../../store/values/store.ts';
-import { describeImportedOptions } from '../../../client/store-care/brought.ts';
 import { readSessionFile, type SessionHeader, writeLines } from '../../../client/store-care/session-file.ts';
+import { describeImportedOptions } from '../../../client/store-care/brought.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

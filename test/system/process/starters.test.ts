@@ -11,7 +11,7 @@ const starters: Readonly<Record<string, string>> = {
   'system/process/identity.ts': 'asks ps and the like, which look once and end',
   'system/process/keep-attributes.ts': 'cp of attributes, which ends at once: it needs a folder that is open here',
   'cli/chat/shell-line.ts': 'a person’s own command, which an interrupt ends with all it started',
-  'cli/chat/workspace-files.ts': 'ripgrep, which looks once and is ended after seconds',
+  'cli/chat/completion-sources.ts': 'ripgrep, which looks once and is ended after seconds',
   'cli/open-page.ts': 'the browser on a person’s own screen, which outlives the command',
   'cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',
   'store/snapshots/comparison.ts': 'git in a process that is itself held as commands are, and ends with it',

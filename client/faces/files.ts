@@ -1,0 +1,8 @@
+// What sessions did to files: their snapshots, and the calls behind a change.
+export { applySession } from '../sessions/files/apply-changes.ts';
+export { listCaptures } from '../sessions/files/calls-behind.ts';
+export { diffSession } from '../sessions/files/diff-session.ts';
+export { openShadowReading } from '../sessions/files/read-shadow.ts';
+export { hasPacks } from '../../store/snapshots/packs.ts';
+export { measureShadow, readRoom } from '../../store/snapshots/shadow-size.ts';
+export { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';

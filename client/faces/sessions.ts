@@ -1,0 +1,14 @@
+// What a face does with a session before and after it asks the client: prompts and media, checks of
+// decisions, whether it rests.
+export { agentsAtWork, goalAfter, goalOf, hasNoRun, isAtRest } from '../follow/goal.ts';
+export { refuseUnknown } from '../options.ts';
+export { answerProblem, reasonProblem } from '../sessions/decide.ts';
+export { openSessionsIn } from '../sessions/find/in-folder.ts';
+export { newMessageId } from '../sessions/ids.ts';
+export { configurationName, describeNoWorker } from '../sessions/no-worker.ts';
+export { promptProblem } from '../sessions/prompt.ts';
+export { isApprovalEvent } from '../sessions/waiting-approval.ts';
+export { examineMedia, maxBytesOf, mediaBlock } from '../../store/transcript/media.ts';
+export { hashOf, isDamage, keySegment, parseStored, StoreError } from '../../store/values/store.ts';
+export { abortWith, actOnAbort, LEAVING_MS } from '../async.ts';
+export { createMailbox } from '../mailbox.ts';
