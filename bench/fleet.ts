@@ -17,7 +17,7 @@ import { createLimit } from '../system/async.ts';
 import { type OpenedServer, openWholeServer } from '../client/runtime/open-server.ts';
 import { IMPORTED_KEY, STARTED_KEY, STORE_KEY } from '../client/sessions/info.ts';
 import { startCarried } from '../client/sessions/send.ts';
-import { carryInput } from '../client/store-care/import-session.ts';
+import { carryInput } from '../client/store-care/carry-session.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
 import { findRunningServer } from '../worker/embedded/server-record.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';

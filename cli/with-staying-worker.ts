@@ -7,6 +7,7 @@ import {
   createSupervision,
   readDeployment,
   requireOwnServer,
+  resolveConnection,
   superviseServer,
 } from '../client/faces/staying.ts';
 import type {

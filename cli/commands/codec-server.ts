@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import type { CodecFlags } from '../../page/codec/serve-codec.ts';
-import { listenForSignals } from '../signals.ts';
-import { waitForAbort } from '../open-unless-told.ts';
+import { listenForSignals, waitForAbort } from '../signals.ts';
 import { STATUS } from '../errors.ts';
 import { addValue } from '../repeatable.ts';
 

@@ -1,8 +1,7 @@
 // perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Paint, ListedSession, PerdureClient, SessionInfo } from '../../client/faces/types.ts';
+import type { Paint, ListedSession, SessionInfo } from '../../client/faces/types.ts';
 import { parseFilter, stateMeant, plantTrees, rowsOfTree, sessionTable } from '../../client/faces/lists.ts';
-import { present } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

@@ -3,7 +3,7 @@
 import type { LostFolder } from '../../client/faces/types.ts';
 import { oneLine } from '../../client/paint.ts';
 import { formatTable } from '../../client/render/tables.ts';
-import { parseSessionId } from '../../client/sessions/session-id.ts';
+import { parseSessionId } from '../../client/sessions/ids.ts';
 import { listLostFolders } from '../../client/sessions/files/lost-folders.ts';
 import { formatMoment } from '../../client/units.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
@@ -49,6 +49,6 @@ function cellsOf({ session, folders, at, host, isBack, changes, isStored }: Lost
   ];
 }
 
-function hintFor({ self }: Cli, [{ session } = { session: 'ID' }]: readonly Pick<LostFolder, 'session'>[]): string {
+function hintFor({ self }: Cli, [{ session } = { session: 'ID' }]: readonly { readonly session: string }[]): string {
   return `\`${self} diff ${session} --lost\` compares it with the session's files; \`${self} list --lost-folders --forget ${session}\` drops it from this list`;
 }

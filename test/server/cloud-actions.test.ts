@@ -31,7 +31,7 @@ function countActions(events: readonly Event[]): number {
       event.timerStartedEventAttributes;
     return isAction ? 1 : 0;
   });
-  return others.reduce((sum, one) => sum + one, 0) + tasksWithMarkers.size;
+  return others.reduce<number>((sum, one) => sum + one, 0) + tasksWithMarkers.size;
 }
 
 /** Of a session's first run with so many turns, each with one call but the last. */

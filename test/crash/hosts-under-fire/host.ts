@@ -140,6 +140,7 @@ export class Host {
       stdio: ['ignore', 'pipe', openSync(this.log, 'a')],
     });
     this.#first = first;
+    if (!first.stdout) throw new Error('a process without its output');
     await Promise.race([once(first.stdout, 'data'), once(first, 'exit')]);
     if (first.exitCode !== null) throw new Error(`${this.name} could not be made: see ${this.log}`);
     this.#worker = null;
