@@ -84,6 +84,9 @@ export type HostMeans = {
   readonly hosted: HostedSessions;
   /** Milliseconds without a worker on its host after which a session moves to another. */
   readonly graceMs: number;
+  /** Tells whether this host hands its sessions over, and takes no others (D7). */
+  isLeaving(): boolean;
+  beginLeaving(): void;
   /** Tells whether a worker of the host that polls this queue is at work. */
   isAtWork(temporal: Client, queue: string): Promise<boolean>;
 };

@@ -86,7 +86,7 @@ export async function taskTimes(
 
 export type Started = { readonly child: string; readonly ms: number };
 
-async function chain(client: Client, workflowId: string): Promise<Event[]> {
+export async function chain(client: Client, workflowId: string): Promise<Event[]> {
   const all: Event[] = [];
   // Without a client's decoding: a memo may be sealed.
   const { workflowExecutionInfo } = await client.workflowService.describeWorkflowExecution({

@@ -10,9 +10,11 @@
 // these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer
 // and, alone with `--unwatched`, without; `peers` turns beside those of an agent in process;
 // `capacity` a worker with sessions at rest (`--sessions`: counts with commas between them), and
-// starts; `starved`
-// what becomes of workflow tasks where `--busy` processes (16) compute beside `--sessions` (60), in
-// `--seconds` (60) before worker and server are killed and after it.
+// starts; `fleet` lists of sessions that nobody had to run (`--sessions`: counts with commas between
+// them), of a command and of the page; `plan` prints the tables of docs/capacity.md, and `units`
+// measures what they are computed from; `starved` what becomes of workflow tasks where `--busy`
+// processes (16) compute beside `--sessions` (60), in `--seconds` (60) before worker and server are
+// killed and after it.
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
@@ -20,14 +22,17 @@ import { benchServer, type BenchServer } from './bench-server.ts';
 import { type BucketRow, measureBucket } from './bucket.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
 import { measureRest, measureStarts, type RestRow, type StartRow } from './capacity.ts';
+import { fleetCells, type FleetRow, measureFleet } from './fleet.ts';
 import { type ForkRow, measureForks } from './forks.ts';
 import { measurePage, renderPage } from './page/page.ts';
+import { planTables } from './plan.ts';
 import { measurePeers, type PeerRow, PEERS } from './peers.ts';
 import { measureStarved, type StarvedRow } from './starved.ts';
 import { type CapturedTurnRow, measureCapturedTurns, measureFolders, type SnapshotRow } from './snapshots.ts';
 import { measureSlope, renderSlope, SLOPES } from './slope.ts';
 import type { Subject } from './subjects.ts';
 import { median, renderTable } from './table.ts';
+import { type UnitRow, measureUnits } from './units.ts';
 import { measureTurns, turnTable, type TurnRow } from './turn.ts';
 
 const { values: flags, positionals } = parseArgs({
@@ -88,6 +93,14 @@ async function measured(subject: string): Promise<string> {
       if (flags.json) return JSON.stringify({ rest, starts });
       return [renderRest(rest), renderStarts(starts)].join('\n\n');
     }
+    case 'fleet': {
+      const counts = (flags.sessions ?? '10000,100000').split(',').map(Number);
+      return format('fleet', await measureFleet(counts, say), renderFleet);
+    }
+    case 'plan':
+      return planTables();
+    case 'units':
+      return format('units', await withServer((bench) => measureUnits(bench, say)), renderUnits);
     case 'forks':
       return format('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
     case 'peers': {
@@ -225,6 +238,16 @@ function renderRest(rows: readonly RestRow[]): string {
     ...[row.historyBytes, row.databaseBytes, row.folderBytes].map((bytes) => bytes.toFixed(0)),
   ]);
   return renderTable(head, lines);
+}
+
+function renderUnits(rows: readonly UnitRow[]): string {
+  const lines = rows.map(({ what, turn, run }) => [what, turn.toFixed(1), run.toFixed(1)]);
+  return renderTable(['', 'a turn', 'a run beside its turns'], lines);
+}
+
+function renderFleet(rows: readonly FleetRow[]): string {
+  const head = ['sessions', 'list', 'p50 ms', 'slowest', 'again', 'CPU', 'server CPU', 'page MB', 'failed'];
+  return renderTable(head, rows.map(fleetCells));
 }
 
 function renderStarts(rows: readonly StartRow[]): string {

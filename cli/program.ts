@@ -89,7 +89,8 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     dev: async () => (await import('./commands/dev.ts')).devCommand,
     worker: async () => (await import('./commands/dev.ts')).workerCommand,
     page: async () => (await import('./commands/page.ts')).pageCommand,
-    serve: async () => (await import('./commands/page.ts')).serveCommand,
+    serve: async () => (await import('./commands/serve.ts')).serveCommand,
+    'codec-server': async () => (await import('./commands/codec-server.ts')).codecServerCommand,
     'scripted-model': async () => (await import('./commands/dev.ts')).scriptedModelCommand,
   },
   Keep: {

@@ -1,7 +1,15 @@
 // Runs a server and a worker for `worker` and `dev`, until a signal or until the worker dies.
 import { resolve } from 'node:path';
 import type { Log } from '../system/log.ts';
-import { openLogStream, createWorkerLog, createSupervision, superviseServer } from '../client/faces/staying.ts';
+import {
+  openLogStream,
+  createWorkerLog,
+  createSupervision,
+  readDeployment,
+  requireOwnServer,
+  resolveConnection,
+  superviseServer,
+} from '../client/faces/staying.ts';
 import type {
   RunningWorker,
   OpenedServer,
@@ -61,13 +69,17 @@ export async function withStayingWorker(
   { config: file, ...rest }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
+  const deployment = requireOwnServer(
+    readDeployment(original.env),
+    resolveConnection(original.env).kind === 'embedded',
+  );
   const cli = await withUnconfined(await withDump(original, rest.flags), rest.flags);
   const chosen = await workerConfig(cli, file);
   // A service that happens to have a terminal is not asked.
   if (rest.role === 'dev') await askUnconfined(cli, chosen.config);
   const monitor = await openMonitor(cli, rest.flags);
   try {
-    return await runStaying(cli, { ...rest, chosen, monitor }, ready);
+    return await runStaying(cli, { ...rest, chosen, monitor, deployment }, ready);
   } finally {
     await monitor?.close();
   }
@@ -76,11 +88,12 @@ export async function withStayingWorker(
 type Prepared = Omit<StayingWorker, 'config'> & {
   readonly chosen: ChosenConfig;
   readonly monitor: Monitor | null;
+  readonly deployment: ReturnType<typeof readDeployment>;
 };
 
 async function runStaying(
   cli: Cli,
-  { role, chosen, monitor, flags, tells = false, besideNewer = true }: Prepared,
+  { role, chosen, monitor, deployment, flags, tells = false, besideNewer = true }: Prepared,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
   keepHeapSmall(WORKER_HEAP);
@@ -91,7 +104,7 @@ async function runStaying(
   const say = (line: string): void => log('info', line);
   const exporter = monitor?.exporter;
   const logEvents = !(tells && cli.isTerminal && isSilentAbout(flags));
-  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents } as const;
+  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents, deployment } as const;
   // The worker's code loads while the server starts.
   const loading = prepareWorker(own);
   loading.catch(() => undefined);

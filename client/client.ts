@@ -171,7 +171,8 @@ function createFiles(means: ClientMeans, { wait }: MethodWaits): Pick<PerdureCli
         const entries = await means.readTranscript(session);
         if (!options.snapshots) throw new ClientProblem('refused', 'this client has no data folder with snapshots');
         const reading = options.snapshots(hasPacks(entries));
-        return diffSession({ session, cwd, reading, store: options.store }, { entries, first: 0 }, range);
+        const lost = options.lostSnapshots?.(session) ?? null;
+        return diffSession({ session, cwd, reading, store: options.store, lost }, { entries, first: 0 }, range);
       }),
   };
 }

@@ -73,6 +73,7 @@ export const knownOptions = {
     store: true,
     storeId: true,
     snapshots: true,
+    lostSnapshots: true,
     live: true,
     peek: true,
     visibility: true,
@@ -120,7 +121,7 @@ export const knownOptions = {
   list: listKeys,
   page: { ...listKeys, size: true, after: true } satisfies KeysOf<PageOptions>,
   transcript: { from: true, signal: true } satisfies KeysOf<TranscriptOptions>,
-  diff: { from: true, to: true, paths: true, stat: true, signal: true } satisfies KeysOf<DiffOptions>,
+  diff: { from: true, to: true, paths: true, stat: true, lost: true, signal: true } satisfies KeysOf<DiffOptions>,
   wait: { signal: true } satisfies KeysOf<Abortable>,
   follow: {
     messageId: true,

@@ -1,10 +1,8 @@
 // The exports of `perdure/codec`: what lets a Temporal client of one's own read and steer sessions
 // where their payloads are sealed (Q4).
 import '../system/process/supported.ts';
-import { join } from 'node:path';
 import type { PayloadCodec } from '@temporalio/common';
-import { dataRootOf, type Env, openNamedKeys } from './data-folder.ts';
-import { openKeyRing } from './payloads/key-ring.ts';
+import { type Env, openPayloadKeys } from './data-folder.ts';
 import { createSealingCodec } from './payloads/sealing-codec.ts';
 
 /**
@@ -14,13 +12,5 @@ import { createSealingCodec } from './payloads/sealing-codec.ts';
  * value that says so: it never throws for a payload. Throws SetupProblem when there are no keys.
  */
 export function createPayloadCodec({ env = process.env }: { readonly env?: Env } = {}): PayloadCodec {
-  return createSealingCodec(openNamedKeys(env) ?? openOwnKeys(env), () => undefined);
-}
-
-function openOwnKeys(env: Env) {
-  const path = join(dataRootOf(env), 'payload-keys.json');
-  return openKeyRing(
-    path,
-    `there are no keys of payloads at ${path}: set PERDURE_DATA to the data folder of the server, or PERDURE_CODEC_KEYS to a key file`,
-  );
+  return createSealingCodec(openPayloadKeys(env), () => undefined);
 }

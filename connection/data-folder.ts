@@ -110,6 +110,16 @@ export function openNamedKeys(env: Env): KeyRing | undefined {
   return openKeyRing(path, `there is no key file ${path}: copy it there, or correct PERDURE_CODEC_KEYS`);
 }
 
+/**
+ * Opens the keys that seal payloads: those of PERDURE_CODEC_KEYS, or else those of the data folder.
+ * Throws SetupProblem when there are none.
+ */
+export function openPayloadKeys(env: Env): KeyRing {
+  const path = join(dataRootOf(env), 'payload-keys.json');
+  const missing = `there are no keys of payloads at ${path}: set PERDURE_DATA to the data folder of the server, or PERDURE_CODEC_KEYS to a key file`;
+  return openNamedKeys(env) ?? openKeyRing(path, missing);
+}
+
 function liveUrlOf(env: Env): Pick<DataFolder, 'liveUrl'> {
   const set = env['PERDURE_LIVE']?.trim();
   if (!set) return {};

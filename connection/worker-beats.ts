@@ -29,6 +29,8 @@ export type WorkerBeat = {
   readonly version: string | null;
   /** How commands of agents run there; null for a worker that does not say it. */
   readonly commands: CommandPolicy | null;
+  /** `name:build` of its Worker Deployment; null for an unversioned worker. */
+  readonly deployment: string | null;
   /** Slots for activities; null for a worker that sets no number. */
   readonly slots: { readonly used: number; readonly most: number } | null;
   /** Milliseconds since the epoch at which the last one came, as far as this process saw. */
@@ -92,8 +94,8 @@ class BeatReader {
   }
 
   #note(heartbeat: Heartbeat, before: ReadonlyMap<string, SeenBeat>, now: number): WorkerBeat {
-    const { workerInstanceKey, workerIdentity, taskQueue, heartbeatTime, status, plugins, activityTaskSlotsInfo } =
-      heartbeat;
+    const { workerInstanceKey, workerIdentity, taskQueue, heartbeatTime, status, plugins } = heartbeat;
+    const { activityTaskSlotsInfo, deploymentVersion } = heartbeat;
     const key = workerInstanceKey ?? '';
     const beat = Number(heartbeatTime?.seconds ?? 0) * 1_000 + (heartbeatTime?.nanos ?? 0) / 1e6;
     const known = before.get(key);
@@ -111,12 +113,18 @@ class BeatReader {
       queue: taskQueue ?? '',
       version: afterName(BEAT_NAME),
       commands: POLICIES.find((policy) => policy === commands) ?? null,
+      deployment: formatVersion(deploymentVersion),
       slots: free < 0 || used + free === 0 ? null : { used, most: used + free },
       at: Math.min(beat, since),
       isLive: status === RUNNING && now - since < SILENT_MS,
       endedAt: status === RUNNING ? null : Math.min(beat + skew, since),
     };
   }
+}
+
+/** An unversioned worker has a build id of its own, and no deployment. */
+function formatVersion(version: Heartbeat['deploymentVersion']): string | null {
+  return version?.deploymentName ? `${version.deploymentName}:${version.buildId}` : null;
 }
 
 /** A worker at work sent its last heartbeat within the time between two: an older one is skewed. */

@@ -42,6 +42,12 @@ import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/sche
 const FLEET_LINGER_MS = 5_000;
 const LARGEST_BODY = 2 * 1024 * 1024;
 
+/** Another app on the page's port, below a path of its own, which lets people in by itself. */
+export type MountedApp = { readonly path: string; readonly app: Hono; close(): void };
+
+/** Makes such an app for those who may use the page. */
+export type MountApp = (access: Access) => MountedApp;
+
 /** The page with its open feeds. Close it once. */
 export class OpsPage {
   readonly app = new Hono();
@@ -53,8 +59,9 @@ export class OpsPage {
   readonly #inboxes: Inboxes;
   readonly #workers: OpenFeeds<'all', WorkersFeed>;
   readonly #plans: OpenFeeds<'all', SchedulesFeed>;
+  readonly #mounted: MountedApp | undefined;
 
-  constructor(ports: PagePorts, access: Access) {
+  constructor(ports: PagePorts, access: Access, mount?: MountApp) {
     [this.#ports, this.#access] = [ports, access];
     this.feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
     this.#fleets = openFeeds((query: string, isWatched) => openFleetFeed(ports, query, isWatched), FLEET_LINGER_MS);
@@ -62,6 +69,7 @@ export class OpsPage {
     this.#workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
     this.#plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
     this.api = apiApp(ports, access);
+    this.#mounted = mount?.(access);
     this.#addGuards();
     this.#addFleet();
     this.#addSessions();
@@ -77,6 +85,7 @@ export class OpsPage {
 
   close(): void {
     for (const open of [this.api, this.feeds, this.#fleets, this.#plans, this.#inboxes, this.#workers]) open.close();
+    this.#mounted?.close();
   }
 
   /** Acts in the name of the person who asks. */
@@ -87,6 +96,7 @@ export class OpsPage {
   #addGuards(): void {
     const { app } = this;
     app.route(API, this.api.app);
+    if (this.#mounted) app.route(this.#mounted.path, this.#mounted.app);
     app.use(guardPage(this.#access));
     app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
     app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());

@@ -11,7 +11,7 @@ import { type Forwarder, nameAt } from './hosting/forwarders.ts';
 import type { PageHost } from './hosting/page-host.ts';
 import type { Person } from './hosting/people.ts';
 import { API } from './api/api-app.ts';
-import { OpsPage } from './page-app.tsx';
+import { type MountApp, OpsPage } from './page-app.tsx';
 import { entranceOf, type KeptAddress, newAddress } from './page-address.ts';
 import type { PagePorts } from './ports.ts';
 
@@ -52,18 +52,21 @@ type Here = {
   readonly forwarders?: readonly Forwarder[];
   /** Exact port; serving throws SetupProblem when it is taken. */
   readonly port?: number;
+  /** Another app on the same port. */
+  readonly mount?: MountApp;
 };
 
 export async function servePage(
   ports: PagePorts,
   stored: KeptAddress = temporaryAddress(),
-  { people = [], forwarders = [], port: chosen }: Here = {},
+  { people = [], forwarders = [], port: chosen, mount }: Here = {},
 ): Promise<ServedPage> {
   const { name, port: wanted } = stored.address;
   let port = 0;
   const page = new OpsPage(
     ports,
     ownAccess(stored.address, () => `${name}:${port}`, { people, forwarders }),
+    mount,
   );
   const serveAt = (hostname: string, on: number) => start(page, { hostname, port: on });
   const servers = await (chosen === undefined ? serveLoopback(wanted, serveAt) : serveThere(chosen, serveAt, page));
@@ -104,9 +107,13 @@ function freeOfIpv6(error: unknown): readonly Server[] {
 /**
  * Serves the page for people on other machines. Throws SetupProblem when it cannot listen there.
  */
-export async function serveHostedPage(ports: PagePorts, { name, listen, people, by }: PageHost): Promise<ServedPage> {
+export async function serveHostedPage(
+  ports: PagePorts,
+  { name, listen, people, by }: PageHost,
+  mount?: MountApp,
+): Promise<ServedPage> {
   const proxy = by.kind === 'proxy' ? { proxy: by.address } : {};
-  const page = new OpsPage(ports, { host: () => name, people, hosted: true, ...proxy });
+  const page = new OpsPage(ports, { host: () => name, people, hosted: true, ...proxy }, mount);
   const tls = by.kind === 'tls' ? { createServer: createHttps, serverOptions: { cert: by.cert, key: by.key } } : {};
   try {
     const server = await start(page, { hostname: listen.host, port: listen.port, ...tls });

@@ -2,6 +2,7 @@
 // finds out by these notes which of them live elsewhere now; their folders stay as they are (T19).
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
@@ -14,10 +15,16 @@ const lostSchema = z.object({
   to: z.string(),
   /** The snapshot of each folder as this host was left with it; null where it could not be taken. */
   snapshots: z.array(z.object({ root: z.string(), id: z.string().nullable() })),
+  /** The session has come back since: its folders have its files, and the snapshots what lay there. */
+  isBack: z.literal(true).optional(),
+  /** A person has seen to the folders: they are not listed, and nothing is kept of them. */
+  isForgotten: z.literal(true).optional(),
 });
 
 const schema = z.object({
   session: z.string(),
+  /** The server's name for the namespace of the session. */
+  namespace: z.string().optional(),
   /** Absolute real paths of its folders. */
   folders: z.array(z.string()),
   lost: lostSchema.optional(),
@@ -25,6 +32,10 @@ const schema = z.object({
 
 export type HostedSession = Omit<z.infer<typeof schema>, 'session'> & { readonly session: SessionId };
 export type LostFolders = z.infer<typeof lostSchema>;
+export type LostSession = HostedSession & { readonly lost: LostFolders };
+
+/** Tells whether another host has the session now. */
+export const isLost = ({ lost }: Pick<HostedSession, 'lost'>): boolean => lost !== undefined && !lost.isBack;
 
 export class HostedSessions {
   readonly #folder: string;
@@ -33,11 +44,15 @@ export class HostedSessions {
     this.#folder = join(dataDir, 'hosted');
   }
 
-  /** Notes that a session works here. It costs a look where that is known. */
-  note(session: SessionId, folders: readonly string[]): void {
-    const known = this.read(session);
-    if (known && !known.lost && known.folders.join('\0') === folders.join('\0')) return;
-    this.#write({ session, folders: [...folders] });
+  /**
+   * Notes that a session works here. It costs a look where that is known. What this host was once
+   * left with stays listed until a person has seen it.
+   */
+  note(session: SessionId, folders: readonly string[], namespace?: string): void {
+    const { lost, ...known } = this.read(session) ?? {};
+    const current = { session, ...(namespace !== undefined && { namespace }), folders: [...folders] };
+    if (isDeepStrictEqual(known, current) && (!lost || lost.isBack)) return;
+    this.#write({ ...current, ...(lost && !lost.isForgotten && { lost: { ...lost, isBack: true } }) });
   }
 
   /** Notes that another host has the session now. */
@@ -48,7 +63,7 @@ export class HostedSessions {
   /** Tells whether a session works here. */
   isHere(session: SessionId): boolean {
     const known = this.read(session);
-    return known !== null && known.lost === undefined;
+    return known !== null && !isLost(known);
   }
 
   has(session: SessionId): boolean {
@@ -60,7 +75,22 @@ export class HostedSessions {
     return readHosted(this.#path(session));
   }
 
-  /** A session that is over needs no note. */
+  /** Ends the listing of what this host was left with. Returns false where nothing was listed. */
+  forgetLost(session: SessionId): boolean {
+    const known = this.read(session);
+    if (!known?.lost || known.lost.isForgotten) return false;
+    const { lost, ...hosted } = known;
+    // That it was here stays known: it may come back to its folders.
+    this.#write({ ...hosted, ...(!lost.isBack && { lost: { ...lost, isForgotten: true } }) });
+    return true;
+  }
+
+  /** Returns the sessions whose folders were left here, until a person has seen to them. */
+  listLost(): readonly LostSession[] {
+    return this.list().flatMap(({ lost, ...hosted }) => (lost && !lost.isForgotten ? [{ ...hosted, lost }] : []));
+  }
+
+  /** A session that is over needs no note, and neither do folders that a person has seen to. */
   forget(session: SessionId): void {
     rmSync(this.#path(session), { force: true });
   }

@@ -6,7 +6,7 @@ import type { Observe } from '../store/live/observe.ts';
 import type { Redact } from '../system/redact.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
-import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
+import type { AfterStopHandler, Deps, HostMeans, RunDefaults } from '../activities/deps.ts';
 import type { HookConfig } from '../activities/hooks/hook-config.ts';
 import { createHookRunner } from '../activities/hooks/hook-runner.ts';
 import type { Network } from '../system/network.ts';
@@ -211,18 +211,18 @@ export async function createDeps(
     dataDir,
     places: sandbox.places,
     host,
-    ...(host && {
-      hosts: {
-        hosted,
-        graceMs: settings.hosts?.graceMs ?? HOST_GRACE_MS,
-        isAtWork: isQueueServed,
-      },
-    }),
+    ...(host && { hosts: createHostMeans(hosted, settings.hosts) }),
     defaults: chosen,
     now: Date.now,
     random: Math.random,
     sandbox,
   };
+}
+
+function createHostMeans(hosted: HostedSessions, { graceMs = HOST_GRACE_MS }: HostSettings = {}): HostMeans {
+  let isLeaving = false;
+  const leaving = { isLeaving: () => isLeaving, beginLeaving: () => void (isLeaving = true) };
+  return { hosted, graceMs, isAtWork: isQueueServed, ...leaving };
 }
 
 /** Opens the registry. The first list of a changing one is loaded before the first run opens. */

@@ -16,6 +16,7 @@ import {
 import { profiles, type Profile } from '../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
+import { versionOptions, type WorkerDeployment } from './config/deployment.ts';
 import { createWorkerConverter } from '../connection/payloads/data-converter.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import { keptWorkflows, memoryThereIs } from './follow-memory.ts';
@@ -48,6 +49,8 @@ export type WorkerSettings = {
   readonly host?: SessionHost | undefined;
   /** How commands of agents run here, for heartbeats; absent: they do not say it. */
   readonly commands?: CommandPolicy | undefined;
+  /** The build that this worker is of; absent: its queues are unversioned. */
+  readonly deployment?: WorkerDeployment | undefined;
 };
 
 /** The workers of one process, as `startWorker` runs them. */
@@ -60,7 +63,7 @@ export type PairedWorker = {
   shutdown(): void;
 };
 
-const DRAIN_MS = 10_000;
+export const DRAIN_MS = 10_000;
 /** Milliseconds in which activities, told that the worker goes, end what they run. */
 const CUT_MS = 15_000;
 
@@ -111,9 +114,10 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     dataConverter: createWorkerConverter(settings.keys, settings.log),
     activities: registerActivities(activities),
   };
+  const versioned = { ...shared, ...versionOptions(settings.deployment) };
   const createMain = (): Promise<Worker> =>
     TimedWorker.create({
-      ...shared,
+      ...versioned,
       ...workflowTime,
       ...workflowTaskSlots(profile, maxCachedWorkflows),
       maxCachedWorkflows,
@@ -124,7 +128,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     });
   const createRecorder = (): Promise<Worker> =>
     Worker.create({
-      ...shared,
+      ...versioned,
       taskQueue: recordsQueue(taskQueue),
       ...recordSlots,
     });

@@ -5,6 +5,7 @@ export type { CreateWorker } from './open-worker.ts';
 export type { RunningWorker } from './start-worker.ts';
 export { checkConfig, ConfigProblem, defineConfig } from './config/config.ts';
 export type { PerdureConfig, ToolSource } from './config/config.ts';
+export type { Versioning, WorkerDeployment } from './config/deployment.ts';
 export { loadConfig } from './config/load-config.ts';
 export type { LoadedConfig } from './config/load-config.ts';
 export type { Log, LogFields, LogLevel } from '../system/log.ts';

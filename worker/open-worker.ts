@@ -5,6 +5,7 @@ import type { Log } from '../system/log.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 import { didYouMean } from '../workflows/contract/did-you-mean.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config/config.ts';
+import { deploymentProblem, readDeployment, requireOwnServer, type WorkerDeployment } from './config/deployment.ts';
 import { forWorkersOf } from './config/queue.ts';
 import { openDataFolder, type Env } from '../connection/data-folder.ts';
 import { findBinary } from './embedded/find-binary.ts';
@@ -24,9 +25,20 @@ export type CreateWorker = {
   readonly taskQueue?: string;
   /** Absent: JSON lines on standard error, or text on a terminal. */
   readonly log?: Log;
+  /**
+   * The Worker Deployment and the build of this worker (D5), on a Temporal server of your own.
+   * Absent: as PERDURE_DEPLOYMENT and PERDURE_VERSIONING of the environment say, else none.
+   */
+  readonly deployment?: WorkerDeployment;
 };
 
-const KEYS: Readonly<Record<keyof CreateWorker, true>> = { config: true, env: true, taskQueue: true, log: true };
+const KEYS: Readonly<Record<keyof CreateWorker, true>> = {
+  config: true,
+  env: true,
+  taskQueue: true,
+  log: true,
+  deployment: true,
+};
 
 /**
  * Resolves when the worker polls. The server is the one that the environment names, else the one on
@@ -42,9 +54,10 @@ export async function openWorker(options: CreateWorker = {}): Promise<RunningWor
   const config = checkConfig(options.config ?? {}, 'the configuration');
   // It is known by its name alone, because a value has no file.
   const ownQueue = forWorkersOf(config, { kind: 'given' }, '')?.taskQueue;
+  const resolved = resolveConnection(env);
+  const deployment = requireOwnServer(deploymentOf(options, env), resolved.kind === 'embedded');
   tryInstallRuntime(log);
   const folder = openDataFolder(env);
-  const resolved = resolveConnection(env);
   const join: JoinServer = {
     folder,
     env,
@@ -71,12 +84,21 @@ export async function openWorker(options: CreateWorker = {}): Promise<RunningWor
       log,
       logEvents: true,
       config,
+      deployment,
     });
     return leaveWhenDone(worker, embedded);
   } catch (error) {
     await embedded?.leave();
     throw error;
   }
+}
+
+/** Throws ConfigProblem for a deployment that a program names wrongly. */
+function deploymentOf({ deployment }: CreateWorker, env: Env): WorkerDeployment | undefined {
+  if (deployment === undefined) return readDeployment(env);
+  const problem = deploymentProblem(deployment);
+  if (problem === undefined) return deployment;
+  throw new ConfigProblem(`createWorker() has a wrong \`deployment\`: ${problem}`);
 }
 
 /** A caller that names a queue wants that one alone. */

@@ -2,6 +2,7 @@
 // tests all start theirs here.
 import type { Log } from '../system/log.ts';
 import { join } from 'node:path';
+import type { Client } from '@temporalio/client';
 import { IllegalStateError, NativeConnection, Runtime } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
@@ -9,16 +10,22 @@ import type { RunDefaults } from '../activities/deps.ts';
 import { commandNotice, commandPolicy } from '../tools/sandbox.ts';
 import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
-import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
+import { formatDeployment, notCurrentNotice, type WorkerDeployment } from './config/deployment.ts';
+import { readDrainPolicy } from './config/session-host.ts';
+import { createTogether, createWorker, DRAIN_MS, type PairedWorker } from './create-worker.ts';
 import { keptWorkflows, memoryThereIs } from './follow-memory.ts';
 import { connectClient, connectionOptions, type Target } from '../connection/connect-client.ts';
+import { readGrpcFailure } from '../connection/grpc-failure.ts';
 import { healthOf } from './monitor/health.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { reasonOf } from '../system/text.ts';
 import { openModelAccess } from './model-access.ts';
+import { formatIdentity, processIdentity } from '../system/process/identity.ts';
 import { openNetwork } from '../connection/network/network.ts';
 import { noteNamespace } from '../connection/store-namespaces.ts';
 import { recordCommandPolicy } from './monitor/metrics.ts';
+import { leaveSessions } from './hosts/leave-sessions.ts';
+import { hostPartsOf, watchHosted } from './hosts/watch-hosted.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import { createSilenceTeller, type SilenceTeller } from './silence-teller.ts';
@@ -65,6 +72,8 @@ export type StartWorker = Target & {
    * Sessions that each queue keeps in memory between tasks. Absent: as many as the memory allows.
    */
   readonly maxCachedWorkflows?: number;
+  /** The build that this worker is of; absent: its queues are unversioned. */
+  readonly deployment?: WorkerDeployment | undefined;
 };
 
 export type RunningWorker = {
@@ -76,6 +85,8 @@ export type RunningWorker = {
   /** One line for people where commands of agents are refused or not confined; else null. */
   readonly unconfined: string | null;
   readonly scripted: boolean;
+  /** `name:build` of its Worker Deployment, and what sessions do; null for an unversioned worker. */
+  readonly deployment: string | null;
   /**
    * Resolves to sentences that say what keeps the worker from its work now; empty when it takes
    * work.
@@ -104,6 +115,7 @@ type Close = () => Promise<void>;
  */
 export async function startWorker(settings: StartWorker): Promise<StartedWorker> {
   const opened: Close[] = [];
+  const onDrain = readDrainPolicy(settings.env);
   const { worker, deps, client, access } = await openParts(settings, opened).catch(async (error: unknown) => {
     await closeAll(opened);
     throw error;
@@ -118,17 +130,26 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
   const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
-  const done = closeAfter(finished, [...opened, reaper.stop, deps.live.close, () => deps.hooks.close()]);
+  const parts = settings.stops ? null : hostPartsOf(deps, client);
+  const hostWatch = parts && watchHosted(parts);
+  const closeLast = [...opened, reaper.stop, deps.live.close, () => deps.hooks.close()];
+  const done = closeAfter(
+    finished.finally(() => hostWatch?.stop()),
+    closeLast,
+  );
   // The caller awaits `done` or `stop`; until then the worker's end must not count as unhandled.
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;
   if (!settings.stops) access.prepare();
+  const { deployment } = settings;
+  if (deployment) await logIfNotCurrent(client, deployment, log);
   return {
     taskQueue,
     sandbox: deps.sandbox.describe,
     commands: commandPolicy(deps.sandbox),
     unconfined: commandNotice(deps.sandbox),
     scripted: deps.scripted,
+    deployment: deployment ? formatDeployment(deployment) : null,
     silence: createSilenceTeller(settings.hooks ?? settings.config?.hooks ?? {}, {
       hooks: deps.hooks,
       store: deps.store,
@@ -137,11 +158,26 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
     done,
     health: () =>
       healthOf({ client, store: deps.store }, () => (isOver ? 'it has ended' : isDraining ? 'it drains' : null)),
-    stop: () => {
+    stop: async () => {
       isDraining = true;
+      if (parts && onDrain === 'leave') {
+        const identity = formatIdentity(processIdentity());
+        const leaving = { taskQueues: queuesOf(settings), withinMs: settings.config?.drainMs ?? DRAIN_MS, identity };
+        await Promise.race([leaveSessions(parts, leaving), done]);
+      }
       return stopWorker(worker, done);
     },
   };
+}
+
+/** A build that isn't current looks idle for no reason. */
+async function logIfNotCurrent(client: Client, deployment: WorkerDeployment, log: Log): Promise<void> {
+  try {
+    const notice = await notCurrentNotice(client, deployment);
+    if (notice !== undefined) log('warn', notice);
+  } catch (error) {
+    log('warn', `whether build ${deployment.build} is current is unknown: ${readGrpcFailure(error).why}`);
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
 import type { TakenOver, TakeOver } from '../../workflows/contract/hosts.ts';
 import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
+import { isLost } from '../../store/hosted-sessions.ts';
 import type { View } from '../../store/view/view.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { type Attempt, createGivenUpError } from '../attempt.ts';
@@ -29,6 +30,7 @@ export function takeOver(deps: Deps): (attempt: Attempt, input: TakeOver) => Pro
     if (joined) return describeTaken(means, input, joined, await lostCalls(means, attempt, input));
     if (input.because === 'moved' && host.id === input.from.id)
       return leaveToAnother(attempt, `host ${host.name} is the one that the session leaves`);
+    if (hosts.isLeaving()) return leaveToAnother(attempt, `host ${host.name} is draining`);
     if (input.because === 'away' && (await isAtWork(means, attempt, input))) return { kind: 'there' };
     return restoreHere(means, attempt, input);
   };
@@ -77,7 +79,7 @@ async function restoreHere(means: Means, attempt: Attempt, input: TakeOver): Pro
   const { next } = await readHostRecords(store, input.root);
   if (!(await createHostRecord(store, next, record)))
     throw forAnotherWorker('FolderElsewhere', 'another host was faster to take the session over', true);
-  hosts.hosted.note(attempt.session, folders);
+  hosts.hosted.note(attempt.session, folders, attempt.temporal?.options.namespace);
   means.log('warn', `session ${attempt.session} works on this host now: ${input.from.name} was left`, {
     session: attempt.session,
   });
@@ -128,7 +130,9 @@ async function whyOccupied(
   const overlap = await describeDataOverlap(`on host ${host.name} ${root}`, root, dataDir);
   if (overlap !== undefined) return overlap;
   if (hosts.hosted.read(session)?.folders.includes(root)) {
-    const other = hosts.hosted.list().find((one) => one.session !== session && !one.lost && one.folders.includes(root));
+    const other = hosts.hosted
+      .list()
+      .find((one) => one.session !== session && !isLost(one) && one.folders.includes(root));
     return other ? `session ${other.session} works in ${root} on host ${host.name}` : null;
   }
   const names = await readdir(root).catch((error: unknown) => {

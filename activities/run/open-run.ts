@@ -76,7 +76,8 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     const missing = cwd.isMissing ? options.cwd : extra.missing;
     if (cwd.isMissing && input.onHost && (await isEmptied(deps, attempt.session, options.cwd)))
       throw emptiedFailure(deps, options.cwd);
-    if (missing !== undefined) leaveToAnother(deps, attempt, input, missing);
+    if (missing !== undefined) leaveToAnother(deps, attempt, input, `has no folder ${missing}`);
+    if (deps.hosts?.isLeaving()) leaveToAnother(deps, attempt, input, 'is draining');
     const problem = (cwd.isMissing ? describeMissingFolder(deps, input) : undefined) ?? cwd.problem ?? extra.problem;
     if (problem !== undefined) return { kind: 'refused', detail: problem };
     const { folders } = extra;
@@ -119,12 +120,12 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
 /** Notes that the session works on this host, which it may leave unless it is to stay (T18). */
 function hostOf(
   { host, hosts }: Deps,
-  { session }: Attempt,
+  { session, temporal }: Attempt,
   { options: { stay } }: OpenRun,
   folders: readonly string[],
 ): SessionHost | undefined {
   if (!host || !hosts) return host;
-  hosts.hosted.note(session, folders);
+  hosts.hosted.note(session, folders, temporal?.options.namespace);
   return stay ? host : { ...host, graceMs: hosts.graceMs };
 }
 
@@ -319,10 +320,10 @@ const LEFT_SOON = 20;
 
 /**
  * Leaves the run to another worker where machines share a store: a folder that is missing here may
- * be on another machine.
+ * be on another machine, and a host that drains begins nothing.
  */
-function leaveToAnother({ host }: Deps, { number }: Attempt, { onHost }: OpenRun, folder: string): void {
+function leaveToAnother({ host }: Deps, { number }: Attempt, { onHost }: OpenRun, why: string): void {
   if (!host || onHost || number > LEFT_TO_OTHERS) return;
-  const message = `host ${host.name} has no folder ${folder}: a worker of the host that has it is waited for`;
+  const message = `host ${host.name} ${why}: a worker of a host that has the folder is waited for`;
   throw forAnotherWorker('FolderElsewhere', message, number <= LEFT_SOON);
 }

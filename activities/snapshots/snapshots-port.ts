@@ -1,7 +1,7 @@
 // The port to captured files: capture the folders of a run (T1), bring them back (T7), check them out
 // for a fork (T10).
 import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { FilesPreview, FilesRewound, RewindFiles } from '../../workflows/contract/rewind.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { FilesEntry } from '../../store/snapshots/files-entry.ts';
@@ -41,7 +41,12 @@ export type Snapshots = {
    */
   bring(about: BringAbout): Promise<FilesRestored>;
   /** The folders of a run that are captured: absolute paths of which none lies in another. */
-  rootsOf(config: RunConfig): readonly string[];
+  rootsOf(config: Pick<RunConfig, 'cwd' | 'folders'>): readonly string[];
+  /**
+   * Captures a folder of a session that another host has now (T19), and returns the snapshot's id.
+   * It stays on this machine. Null where the session was never captured here, or capturing failed.
+   */
+  captureLeft(session: SessionId, root: string): Promise<string | null>;
   /** Names the calls that may have changed files since the last capture. */
   uncapturedCalls(config: RunConfig, view: View): readonly string[];
   /** Checks the files of a fork out into a folder of its own (T10). Throws what git said. */

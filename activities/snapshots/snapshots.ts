@@ -14,6 +14,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { View } from '../../store/view/view.ts';
 import type { FilesEntry, RootSnapshot } from '../../store/snapshots/files-entry.ts';
+import { findLastSnapshot } from '../../store/snapshots/compare.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
 import { packsIn } from '../../store/snapshots/packs.ts';
@@ -200,6 +201,23 @@ export class WorkerSnapshots implements Snapshots {
     return bringRoot(this.#options, about);
   }
 
+  async captureLeft(session: SessionId, root: string): Promise<string | null> {
+    const { dataDir, sandbox } = this.#options;
+    const place = placeOfRoot(dataDir, session, root);
+    if (!existsSync(place.own) || realOf(root) !== root) return null;
+    this.#looks.delete(session);
+    this.#early.delete(session);
+    try {
+      const run = runGitHeld(this.#options, new AbortController().signal);
+      const means = { ...this.#options, place, git: sandbox.programs.at('git'), run, about: { session } };
+      const before = await findLastSnapshot({ ...means, ...place }, place);
+      return (await takeSnapshot(means, before)).id;
+    } catch (error) {
+      this.#giveUp(session, root, error);
+      return null;
+    }
+  }
+
   readonly rootsOf = rootsOf;
 
   uncapturedCalls(config: RunConfig, view: View): readonly string[] {
@@ -281,7 +299,7 @@ export class WorkerSnapshots implements Snapshots {
 }
 
 /** Returns the folders of a run of which none lies in another. */
-function rootsOf({ cwd, folders = [] }: RunConfig): readonly string[] {
+function rootsOf({ cwd, folders = [] }: Pick<RunConfig, 'cwd' | 'folders'>): readonly string[] {
   const all = [...new Set([cwd, ...folders])];
   return all.filter((root) => !all.some((other) => other !== root && isInside(other, root)));
 }

@@ -52,6 +52,7 @@ async function startPage(
     ['server', `${target.address}, namespace ${target.namespace}`],
     ...(ui === null ? [] : [['ui', ui]]),
     ['worker', `pid ${process.pid}, task queue ${worker.taskQueue}, tools: ${worker.sandbox}`],
+    ...(worker.deployment === null ? [] : [['build', worker.deployment]]),
     ['data', folder.root],
   ];
   if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
@@ -92,7 +93,8 @@ export function workerCommand(program: Command, cli: Cli): void {
           if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
           cli.say(`server ${opened.target.address}, data ${opened.folder.root}, tools: ${worker.sandbox}`);
           // The one line on standard output: programs wait for it.
-          cli.print(`perdure worker ready: pid ${process.pid}, task queue ${worker.taskQueue}\n`);
+          const build = worker.deployment === null ? '' : `, deployment ${worker.deployment}`;
+          cli.print(`perdure worker ready: pid ${process.pid}, task queue ${worker.taskQueue}${build}\n`);
           return Promise.resolve(() => Promise.resolve());
         },
       );

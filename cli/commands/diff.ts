@@ -12,7 +12,13 @@ import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';
 import { resolve } from 'node:path';
 
-type Flags = { readonly from?: string; readonly to?: string; readonly stat?: boolean; readonly json?: boolean };
+type Flags = {
+  readonly from?: string;
+  readonly to?: string;
+  readonly lost?: boolean;
+  readonly stat?: boolean;
+  readonly json?: boolean;
+};
 
 export const POINT = 'a point: the position of an entry, as `show --json` prints it, or RUN.ITERATION';
 
@@ -28,6 +34,7 @@ export function diffCommand(program: Command, cli: Cli): void {
     .argument('[path...]', 'only these files and folders')
     .option('--from <point>', POINT)
     .option('--to <point>', 'as --from')
+    .option('--lost', 'from the folder that this machine was left with when the session moved to another host')
     .option('--stat', 'the changed files with counts of lines, without the patch')
     .option('--json', 'print one JSON object')
     .addHelpText('after', HELP)

@@ -1,11 +1,13 @@
-// perdure page and serve offer the ops page, and serve the HTTP API with it, when workers run
-// elsewhere or not yet. perdure open opens the page at a session.
-import { type Command, InvalidArgumentError } from 'commander';
+// perdure page serves the ops page alone, when workers run elsewhere or not yet. perdure open opens
+// it at a session.
+import type { Command } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
-import type { Monitor, MonitorFlags } from '../../client/faces/types.ts';
+import type { Monitor, MonitorFlags, OpenedServer } from '../../client/faces/types.ts';
 import { METRICS_OPTION, openMonitor, watchFleet, watchPage } from '../../client/faces/flags.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
+import type { MountApp } from '../../page/page-app.tsx';
+import type { PagePorts } from '../../page/ports.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
 import {
   addPageOptions,
@@ -52,13 +54,14 @@ export async function servePageUntilTold(
   cli: Cli,
   flags: MonitorFlags & PortFlags,
   linesOf: (served: ServedPage) => string,
+  mountOn?: MountOn,
 ): Promise<number> {
   // A page of a long session leaves much garbage (O13).
   keepHeapSmall(20);
   const place = await placeOfPage(cli, flags);
   const monitor = await openMonitor(cli, flags);
   try {
-    return await servePage(cli, { monitor, place, linesOf });
+    return await servePage(cli, { monitor, place, linesOf, ...(mountOn && { mountOn }) });
   } finally {
     await monitor?.close();
   }
@@ -68,9 +71,13 @@ type Serving = {
   readonly monitor: Monitor | null;
   readonly place: PagePlace;
   readonly linesOf: (served: ServedPage) => string;
+  readonly mountOn?: MountOn;
 };
 
-async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promise<number> {
+/** Makes another app for the page's port. */
+export type MountOn = (opened: OpenedServer, ports: PagePorts) => MountApp;
+
+async function servePage(cli: Cli, { monitor, place, linesOf, mountOn }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const [{ openWholeServer }, { createSupervision: supervision, serverHealth, superviseServer }, { pagePorts }] =
     await Promise.all([
@@ -86,7 +93,7 @@ async function servePage(cli: Cli, { monitor, place, linesOf }: Serving): Promis
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
     const ports = pagePorts(opened, cli.env, { hosted: place.host !== null });
-    const served = await serveThePage(ports, opened, place);
+    const served = await serveThePage(ports, opened, place, mountOn?.(opened, ports));
     // Counts sessions once, for the page and for /metrics.
     const sessions = { ...opened.sessions, counts: ports.counts };
     watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });
@@ -116,38 +123,4 @@ export function openCommand(program: Command, cli: Cli): void {
       });
       cli.exit(status);
     });
-}
-
-export function serveCommand(program: Command, cli: Cli): void {
-  const command = program
-    .command('serve')
-    .description('serve the HTTP API and the ops page, without a worker; runs until stopped')
-    .option('--port <port>', 'of this machine (default: the one that the data folder remembers)', portOf)
-    .option('--token', "print the token of this data folder's API, and leave it at that")
-    .option(...METRICS_OPTION);
-  addPageOptions(command).action(async ({ token, ...flags }: ServeFlags) => {
-    if (token === true) return cli.exit(await printToken(cli, flags));
-    const status = await servePageUntilTold(cli, flags, ({ api, ownToken, entrance }) => {
-      // Output may be kept in a log that commands of an agent can read, so it does not contain the
-      // token.
-      if (ownToken) cli.say(`the token of the API: \`${cli.self} serve --token\` prints it`);
-      return `api  ${api}\npage ${entrance()}\n`;
-    });
-    cli.exit(status);
-  });
-}
-
-type ServeFlags = MonitorFlags & PortFlags & { readonly token?: boolean };
-
-async function printToken(cli: Cli, others: object): Promise<number> {
-  if (Object.keys(others).length > 0) throw new UsageError('--token cannot be combined with other options');
-  const { readApiToken } = await import('../../page/page-address.ts');
-  cli.print(`${readApiToken(openDataFolder(cli.env).root)}\n`);
-  return STATUS.ok;
-}
-
-function portOf(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
-  throw new InvalidArgumentError('give a port, from 1 to 65535');
 }

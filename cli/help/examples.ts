@@ -12,6 +12,10 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   worker: [['perdure worker --config perdure.config.ts --log-level warn', 'works on what it is configured for']],
   page: [['perdure page', 'the ops page alone']],
   serve: [['perdure serve --port 7420', 'the HTTP API on 127.0.0.1:7420']],
+  'codec-server': [
+    ['perdure codec-server', 'for `temporal … --codec-endpoint http://127.0.0.1:8081` on this machine'],
+    ['perdure codec-server --origin https://ui.example --tokens people.json', 'for pages of that site, too'],
+  ],
   run: [
     ['perdure run "fix the failing test"', 'asks here about what it may not do'],
     ['perdure run --permission-mode acceptEdits --allow "bash(npm test)" "make the tests pass"', 'asks less'],

@@ -3,3 +3,5 @@ export { watchSessions } from '../runtime/watch-sessions.ts';
 export { createSupervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
 export { createWorkerLog, openLogStream } from '../../worker/log.ts';
 export { serverHealth } from '../../worker/monitor/health.ts';
+export { resolveConnection } from '../../connection/resolve-connection.ts';
+export { readDeployment, requireOwnServer } from '../../worker/config/deployment.ts';

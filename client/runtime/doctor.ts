@@ -16,6 +16,13 @@ import { SetupProblem } from '../../system/setup-problem.ts';
 import { reasonOf } from '../../system/text.ts';
 import { mayRunUnconfined } from '../../worker/config/unconfined.ts';
 import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
+import {
+  formatDeployment,
+  notCurrentNotice,
+  readDeployment,
+  requireOwnServer,
+  type WorkerDeployment,
+} from '../../worker/config/deployment.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { describeFreeRoom, measureDatabase } from '../store-care/database-size.ts';
 import { formatCount, formatSize } from '../units.ts';
@@ -152,7 +159,8 @@ async function liveChecks(folder: DataFolder): Promise<readonly Check[]> {
 async function serverChecks(env: Env, folder: DataFolder | null): Promise<readonly Check[]> {
   try {
     const target = resolveConnection(env);
-    if (target.kind === 'external') return await checkExternal(target);
+    const deployment = requireOwnServer(readDeployment(env), target.kind === 'embedded');
+    if (target.kind === 'external') return await checkExternal(target, deployment);
     return folder === null ? [] : await checkEmbedded(env, folder);
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
@@ -261,16 +269,28 @@ function workersCheck(folder: DataFolder): Check {
  * Checks a server that is not ours: whether it answers, and whether a worker polls. Throws
  * SetupProblem when it does not answer.
  */
-async function checkExternal(target: Target): Promise<readonly Check[]> {
+async function checkExternal(target: Target, deployment?: WorkerDeployment): Promise<readonly Check[]> {
   const { client, close } = await connectClient(target);
   try {
     const polls = await isQueuePolled({ temporal: client });
     return [
       okCheck('server', `${target.address}, namespace ${target.namespace}`),
       polls ? okCheck('workers', 'at least one polls') : missingCheck('workers', describeNoWorker(forAnyWorker)),
+      ...(deployment ? [await deploymentCheck(client, deployment)] : []),
       ...(await newerCheck(client)),
     ];
   } finally {
     await close();
+  }
+}
+
+/** A build that isn't current gets no new sessions, which looks like a fault. */
+async function deploymentCheck(client: Client, deployment: WorkerDeployment): Promise<Check> {
+  const found = formatDeployment(deployment);
+  try {
+    const notice = await notCurrentNotice(client, deployment);
+    return notice === undefined ? okCheck('deployment', found) : noteCheck('deployment', `${found}; ${notice}`);
+  } catch (error) {
+    return missingCheck('deployment', `${found}; the server doesn't say which build is current: ${reasonOf(error)}`);
   }
 }

@@ -3,6 +3,7 @@
 import type { Log } from '../../system/log.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
+import type { WorkerDeployment } from '../../worker/config/deployment.ts';
 import type { StartedWorker } from '../../worker/start-worker.ts';
 import type { StopOrder } from '../../activities/guards.ts';
 import { loadApart } from './bundled.ts';
@@ -22,6 +23,8 @@ export type OwnWorker = {
   readonly logEvents?: boolean;
   /** Address for the metrics of Temporal's runtime. */
   readonly exporter?: string | undefined;
+  /** The build that it is of; absent: its queues are unversioned. */
+  readonly deployment?: WorkerDeployment | undefined;
 };
 
 const A_WORKER = 'a worker of its own';
@@ -48,7 +51,7 @@ export async function startOwnWorker(
   { target, folder, embedded }: OpenedServer,
   own: OwnWorker,
 ): Promise<StartedWorker> {
-  const { env, log, config, taskQueue, ownQueue, stops, logEvents = false } = own;
+  const { env, log, config, taskQueue, ownQueue, stops, deployment, logEvents = false } = own;
   await prepareWorker(own);
   const { startWorker } = await loadApart('start-worker', A_WORKER);
   const { storePlace, storeKeys, liveDir, liveUrl, root } = folder;
@@ -61,6 +64,7 @@ export async function startOwnWorker(
     log,
     logEvents,
     taskQueue,
+    deployment,
     ...(ownQueue !== undefined && { ownQueue }),
     ...(config && { config }),
     ...(stops && { stops }),

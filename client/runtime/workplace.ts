@@ -14,6 +14,7 @@ import { type Env, openDataFolder } from '../../connection/data-folder.ts';
 import { modelSettings } from '../../worker/model-settings.ts';
 import { createSupervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
 import { isForItsProgram, type ForWorkers } from '../../workflows/contract/task-queue.ts';
+import { readDeployment } from '../../worker/config/deployment.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
 import { newSessionId } from '../sessions/ids.ts';
@@ -168,13 +169,15 @@ function useOwnWorker(
   const others = alone ? () => 0 : () => embedded.liveWorkers(taskQueue);
   let ending = false;
   let started = false;
+  // Staying workers of a build poll the same queue, unless it is a program's own.
+  const buildFor = () => (embedded || isForItsProgram(staffing.workers, session) ? undefined : readDeployment(env));
   const start = async (): Promise<RunningWorker> => {
     if (!isOwn) await open.beforeWork?.(opened);
     if (!isOwn) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
     started = true;
     await sayWhoseWork({ sessions: opened.sessions, queues: [taskQueue], session, say });
     if (!ending) embedded?.works(true, [taskQueue]);
-    const worker = await startOwnWorker(opened, { env, log, config, taskQueue });
+    const worker = await startOwnWorker(opened, { env, log, config, taskQueue, deployment: buildFor() });
     if (worker.unconfined !== null) sayOnce(say, worker.unconfined);
     return worker;
   };

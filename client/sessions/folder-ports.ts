@@ -8,6 +8,7 @@ import { openStore } from '../../store/values/open-store.ts';
 import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { canUseAttributes } from './find/attributes.ts';
 import { makeConverterReadable } from '../../connection/payloads/data-converter.ts';
+import { findLostSnapshots } from './files/lost-folders.ts';
 import { openShadowReading } from './files/read-shadow.ts';
 import type { ClientOptions, ClientSettings } from './start.ts';
 
@@ -15,7 +16,7 @@ import type { ClientOptions, ClientSettings } from './start.ts';
 export function folderPorts(
   temporal: Client,
   env: Env,
-): Pick<ClientOptions, 'store' | 'live' | 'peek' | 'visibility' | 'snapshots'> &
+): Pick<ClientOptions, 'store' | 'live' | 'peek' | 'visibility' | 'snapshots' | 'lostSnapshots'> &
   Required<Pick<ClientOptions, 'storeId'>> {
   const folder = openDataFolder(env);
   const { store, id } = openStore({ ...folder, dataDir: folder.root });
@@ -25,6 +26,7 @@ export function folderPorts(
     store,
     storeId: id,
     snapshots: (willBring) => openShadowReading(folder.root, env, willBring),
+    lostSnapshots: (session) => findLostSnapshots(folder.root, session),
     live: (session, signal, onTrouble) => withoutCursors(live.follow(session, { signal, onTrouble })),
     peek: (session) => live.peek(session),
     // A connection of a test or a worker cannot ask for attributes, so its sessions go without.
@@ -56,7 +58,7 @@ export function withPorts({ env = process.env, ...all }: ClientSettings): Client
   if (store && live && visibility) return { ...settings, store, live, visibility };
   const ports = folderPorts(settings.temporal, env);
   // The folder's identity and its snapshots belong to the folder's own store only.
-  const { storeId: _, snapshots: __, ...others } = ports;
+  const { storeId: _, snapshots: __, lostSnapshots: ___, ...others } = ports;
   return { ...(store ? others : ports), ...settings };
 }
 

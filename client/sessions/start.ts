@@ -20,6 +20,7 @@ import { ClientProblem } from '../problem.ts';
 import { type Prompt, parsePrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';
 import { parseSessionId, newSessionId } from './ids.ts';
+import type { SnapshotsAt } from '../../store/snapshots/folder-knowledge.ts';
 import type { ShadowReading } from '../../store/snapshots/compare.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { ChannelItem } from '../../store/live/events.ts';
@@ -80,6 +81,11 @@ type FolderPorts = {
    * Absent: the client compares no files.
    */
   readonly snapshots?: (willBring?: boolean) => ShadowReading;
+  /**
+   * Returns the snapshots of the folders with which this machine was left when the session moved to
+   * another host (T19); null where it was not. Absent with `snapshots`.
+   */
+  readonly lostSnapshots?: (session: SessionId) => SnapshotsAt | null;
 };
 
 export type ClientSettings = CreateClient & FolderPorts;

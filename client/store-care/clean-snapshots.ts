@@ -16,6 +16,8 @@ import {
 import { readStoreNote, STORE_NOTE } from '../../store/snapshots/session-store.ts';
 import { gitArguments, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { measureShadow, readRoom, type ShadowRoom, type ShadowSize } from '../../store/snapshots/shadow-size.ts';
+import { HostedSessions } from '../../store/hosted-sessions.ts';
+import { keySegment } from '../../store/values/store.ts';
 import { ClientProblem } from '../problem.ts';
 import { findGit, whyGitFailed } from '../sessions/files/read-shadow.ts';
 
@@ -86,12 +88,16 @@ async function removeSession({ gitDir, git }: Packing, segment: string, run: Run
   await rm(join(gitDir, 'sessions', segment), { recursive: true, force: true });
 }
 
-/** Returns the sessions that are unknown and have captured nothing for some time. */
-async function findUnknown(gitDir: string, { known, olderThan }: CleanSnapshots): Promise<readonly string[]> {
+/**
+ * Returns the sessions that are unknown and have captured nothing for some time; what a host was left
+ * with stays while it is listed (T19).
+ */
+async function findUnknown(gitDir: string, { dataDir, known, olderThan }: CleanSnapshots): Promise<readonly string[]> {
   const sessions = join(gitDir, 'sessions');
+  const lost = new Set(new HostedSessions(dataDir).listLost().map(({ session }) => keySegment(session)));
   const found: string[] = [];
   for (const segment of await namesIn(sessions)) {
-    if (known.has(segment)) continue;
+    if (known.has(segment) || lost.has(segment)) continue;
     const own = join(sessions, segment);
     // A session that has just begun has a note and no folder yet.
     const roots = (await namesIn(own)).filter((name) => name !== STORE_NOTE).map((name) => join(own, name));

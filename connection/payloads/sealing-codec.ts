@@ -22,7 +22,11 @@ const HEAD = 1 + ID + NONCE + TAG;
 /** The encodings that are sealed, by index; the SDK's own converter writes only these. */
 const ENCODINGS = ['json/plain', 'binary/null', 'binary/plain'] as const;
 
-const sealedMetadata = { [METADATA_ENCODING_KEY]: Buffer.from(SEALED) };
+/**
+ * The metadata that names the place a payload is sealed for. Workers never read it, since they know
+ * where they found a payload; a codec server doesn't. The server knows all of it anyway.
+ */
+const PLACE_KEY = 'perdure-place';
 
 /**
  * The most key ids that are reported: anyone can send payloads sealed with keys that do not exist.
@@ -42,7 +46,7 @@ export function createSealingCodec(keys: KeyRing, log: Log): PayloadCodec {
   const codec: PayloadCodec = {
     encode: (payloads, context) => Promise.resolve(payloads.map((payload) => sealPayload(keys, payload, context))),
     decode: (payloads, context) =>
-      Promise.resolve(payloads.map((payload) => openPayload({ keys, missing }, payload, context))),
+      Promise.resolve(payloads.map((payload) => openPayload({ keys, missing }, payload, placeBytes(context)))),
   };
   safeCodecs.add(codec);
   return codec;
@@ -53,16 +57,43 @@ function sealPayload(keys: KeyRing, payload: Payload, context: SerializationCont
   if (encoding < 0) throw new Error(`a payload of encoding ${encodingOf(payload)} cannot be sealed`);
   const { id, key } = keys.active();
   const nonce = randomBytes(NONCE);
+  const place = placeBytes(context);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  cipher.setAAD(placeBytes(context));
+  cipher.setAAD(place);
   const text = [cipher.update(Buffer.of(encoding)), cipher.update(Buffer.from(payload.data ?? [])), cipher.final()];
   const data = Buffer.concat([Buffer.of(FORMAT), Buffer.from(id, 'hex'), nonce, cipher.getAuthTag(), ...text]);
-  return { metadata: sealedMetadata, data };
+  const named = place.length > 0 && { [PLACE_KEY]: place };
+  return { metadata: { [METADATA_ENCODING_KEY]: Buffer.from(SEALED), ...named }, data };
 }
 
 type Opening = { readonly keys: KeyRing; readonly missing: (id: string) => string };
 
-function openPayload({ keys, missing }: Opening, payload: Payload, context: SerializationContext | undefined): Payload {
+/**
+ * Opens a payload for people, at the place that it names itself. It proves that a holder of the key
+ * sealed it for that place of the namespace, and not that it was found there. What isn't sealed is
+ * returned as it is.
+ */
+export function openNamedPlace(keys: KeyRing, namespace: string, payload: Payload): Payload {
+  if (encodingOf(payload) !== SEALED) return payload;
+  const place = payload.metadata?.[PLACE_KEY];
+  if (!place) return markUnreadable({ why: 'names no place: an older Perdure sealed it', elsewhere: true });
+  if (namespaceOf(place) !== namespace)
+    return markUnreadable({ why: `is not of namespace ${namespace}`, elsewhere: true });
+  const missing = (id: string): string => `is sealed with key ${id}, which is not here`;
+  return openPayload({ keys, missing }, payload, Buffer.from(place));
+}
+
+/** Returns undefined for a place that nothing was sealed for. */
+function namespaceOf(place: Uint8Array): unknown {
+  try {
+    const [, namespace] = JSON.parse(Buffer.from(place).toString()) as readonly unknown[];
+    return namespace;
+  } catch {
+    return undefined;
+  }
+}
+
+function openPayload({ keys, missing }: Opening, payload: Payload, place: Buffer): Payload {
   const forged = (why: string): Payload => markUnreadable({ why, elsewhere: false });
   if (encodingOf(payload) !== SEALED) return forged('is not sealed with a key of this data folder');
   const data = Buffer.from(payload.data ?? []);
@@ -71,7 +102,7 @@ function openPayload({ keys, missing }: Opening, payload: Payload, context: Seri
   const key = keys.find(id)?.key;
   if (!key) return markUnreadable({ why: missing(id), elsewhere: true });
   const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(1 + ID, 1 + ID + NONCE), { authTagLength: TAG });
-  decipher.setAAD(placeBytes(context));
+  decipher.setAAD(place);
   decipher.setAuthTag(data.subarray(1 + ID + NONCE, HEAD));
   try {
     const text = Buffer.concat([decipher.update(data.subarray(HEAD)), decipher.final()]);

@@ -50,7 +50,9 @@ class SealingCodec(PayloadCodec, WithSerializationContext):
         nonce = os.urandom(12)
         sealed = AESGCM(self.keys[name]).encrypt(nonce, text, self.place)
         head = b"\x01" + bytes.fromhex(name) + nonce + sealed[-16:]
-        return Payload(metadata={"encoding": SEALED}, data=head + sealed[:-16])
+        # A codec server, which isn't told where a payload was found, opens it at the place that is named.
+        named = {"perdure-place": self.place} if self.place else {}
+        return Payload(metadata={"encoding": SEALED, **named}, data=head + sealed[:-16])
 
     def open(self, payload: Payload) -> Payload:
         data = payload.data

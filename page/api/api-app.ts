@@ -74,7 +74,7 @@ export function apiApp(ports: PagePorts, access: Access): Api {
   };
 }
 
-type StreamCounts = {
+export type StreamCounts = {
   /** Number of open streams. */
   readonly count: number;
   /**
@@ -84,7 +84,8 @@ type StreamCounts = {
   open(name: string): () => void;
 };
 
-function streamCounts(): StreamCounts {
+/** Counts the open streams of one API. */
+export function streamCounts(): StreamCounts {
   const open = new Map<string, number>();
   const count = (): number => [...open.values()].reduce((sum, one) => sum + one, 0);
   return {

@@ -32,7 +32,7 @@ import { byUrgency } from './urgency.ts';
 import { GroupRow, groupRowId, sessionRowId, SessionRow } from './session-row.tsx';
 import { flatRows, groupSessions, type SessionGroup, treeRows } from './session-tree.ts';
 
-type TabCounts = Readonly<Record<Tab, number>>;
+type TabCounts = Readonly<Record<Tab, number>> & { readonly note?: string };
 
 /** A page of matching sessions, and how many there are in each tab. */
 type Looked = {
@@ -72,6 +72,7 @@ export const FLEET = {
   needs: 'need-place',
   tabs: 'tab-place',
   rows: 'rows',
+  notes: 'note-place',
   empty: 'empty-place',
 } as const;
 
@@ -179,6 +180,7 @@ async function countTabs({ counts }: Pick<FleetPorts, 'counts'>, filter: string)
     unworked: phases.waiting_worker,
     idle: phases.idle,
     closed: phases.closed,
+    ...present({ note: phases.note }),
   };
 }
 
@@ -263,6 +265,7 @@ function fleetParts(looked: Looked, troubles: readonly Trouble[], view: FleetVie
         part(sessionRowId(row.session.session), FLEET.rows, <SessionRow row={row} now={now} ends={ends} />),
       ),
     ]),
+    part('notes', FLEET.notes, <Notes looked={looked} />),
     part('empty', FLEET.empty, <EmptyState looked={looked} view={view} />),
   ];
 }
@@ -278,6 +281,22 @@ function Tabs({ counts, view }: { readonly counts: TabCounts; readonly view: Fle
     </nav>
   );
 }
+
+/** Says what was left out of a look at very many sessions, and what makes it whole. */
+function Notes({ looked: { page, counts } }: { readonly looked: Looked }) {
+  const isSearch = page.next !== null && page.sessions.length < PAGE;
+  const notes = new Set([page.note, counts.note, isSearch ? SEARCHED : undefined].filter((note) => note !== undefined));
+  return notes.size === 0 ? (
+    <div id="notes" hidden />
+  ) : (
+    <p id="notes" role="status">
+      <small>{[...notes].join('; ')}</small>
+    </p>
+  );
+}
+
+const SEARCHED =
+  'the newest sessions were searched so far, for the server knows no titles: narrow the filter (phase:, tag:, age<), or go on to older ones';
 
 function EmptyState({ looked: { page, all, without }, view }: { readonly looked: Looked; readonly view: FleetView }) {
   if (page.sessions.length > 0) return <div id="empty" hidden />;

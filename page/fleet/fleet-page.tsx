@@ -76,6 +76,9 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
             {into(FLEET.rows)}
           </tbody>
         </table>
+        <div id={FLEET.notes} data-fresh>
+          {into(FLEET.notes)}
+        </div>
         <div id={FLEET.empty} data-fresh>
           {into(FLEET.empty)}
         </div>

@@ -85,15 +85,25 @@ function readTermination({ pageCert, pageKey, pageProxy }: HostFlags): PageHost[
   }
   if (pageCert === undefined || pageKey === undefined)
     throw new SetupProblem('--page-cert and --page-key belong together: give both');
-  const [cert, key] = [readPem(pageCert, '--page-cert'), readPem(pageKey, '--page-key')];
+  return { kind: 'tls', ...readCertificate({ cert: pageCert, key: pageKey }, ['--page-cert', '--page-key']) };
+}
+
+type Certificate = { readonly cert: string; readonly key: string };
+
+/** Reads a certificate and its key, in PEM, from the files of two options. Throws SetupProblem. */
+export function readCertificate(
+  files: Certificate,
+  [certOption, keyOption]: readonly [cert: string, key: string],
+): Certificate {
+  const [cert, key] = [readPem(files.cert, certOption), readPem(files.key, keyOption)];
   try {
     createSecureContext({ cert, key });
   } catch (error) {
-    throw new SetupProblem(`--page-cert and --page-key are no certificate and its key (${reasonOf(error)})`, {
+    throw new SetupProblem(`${certOption} and ${keyOption} are no certificate and its key (${reasonOf(error)})`, {
       cause: error,
     });
   }
-  return { kind: 'tls', cert, key };
+  return { cert, key };
 }
 
 function readPem(path: string, option: string): string {
@@ -115,10 +125,13 @@ function listenOf({ pageListen }: HostFlags, by: PageHost['by'], port: number): 
       'behind a proxy the page needs to know where to listen: give --page-listen, as in 127.0.0.1:8080',
     );
   }
-  const [, ipv6, host, digits = ''] = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(pageListen) ?? [];
+  return parseListen(pageListen, '--page-listen');
+}
+
+/** Reads `host:port` of an option. Throws SetupProblem. */
+export function parseListen(text: string, option: string): PageHost['listen'] {
+  const [, ipv6, host, digits = ''] = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text) ?? [];
   const at = { host: ipv6 ?? host ?? '', port: Number(digits) };
   if (at.host !== '' && at.port <= 65_535) return at;
-  throw new SetupProblem(
-    `--page-listen is ${JSON.stringify(pageListen.slice(0, 80))}: give host:port as in 127.0.0.1:8080`,
-  );
+  throw new SetupProblem(`${option} is ${JSON.stringify(text.slice(0, 80))}: give host:port as in 127.0.0.1:8080`);
 }

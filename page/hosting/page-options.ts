@@ -6,6 +6,7 @@ import { parseForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
 import type { HostFlags, PageHost } from './page-host.ts';
 import type { OpenedServer } from '../../client/faces/types.ts';
 import { present } from '../../client/faces/basics.ts';
+import type { MountApp } from '../page-app.tsx';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../connection/data-folder.ts';
@@ -75,10 +76,13 @@ export async function serveThePage(
   ports: PagePorts,
   { folder }: OpenedServer,
   { host, ...here }: PagePlace,
+  mount?: MountApp,
 ): Promise<ServedPage> {
   const [{ servePage, serveHostedPage }, { openAddress }] = await Promise.all([
     import('../serve-page.ts'),
     import('../page-address.ts'),
   ]);
-  return host === null ? servePage(ports, openAddress(folder.root), here) : serveHostedPage(ports, host);
+  return host === null
+    ? servePage(ports, openAddress(folder.root), { ...here, ...present({ mount }) })
+    : serveHostedPage(ports, host, mount);
 }

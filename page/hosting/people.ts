@@ -37,10 +37,10 @@ const schema = z
   )
   .min(1);
 
-/** Throws SetupProblem. */
-export function readPeople(path: string): readonly Person[] {
+/** Reads the file that `option` names. Throws SetupProblem. */
+export function readPeople(path: string, option = '--page-tokens'): readonly Person[] {
   const file = readJsonFile(path, schema);
-  const refused = (why: string): SetupProblem => new SetupProblem(`--page-tokens ${path} ${why}`);
+  const refused = (why: string): SetupProblem => new SetupProblem(`${option} ${path} ${why}`);
   if (file.kind === 'absent')
     throw refused('does not exist: write [{ "name": "ana", "role": "steer", "token": "…" }] there');
   if (file.kind === 'damaged')

@@ -178,6 +178,7 @@ const MOST_IN_HAND = 8;
 function WorkerRow({ worker: { identity, queues, beats, inHand, seen: time } }: { readonly worker: SeenWorker }) {
   const versions = new Set(beats.flatMap(({ version }) => version ?? []));
   const policies = new Set(beats.flatMap(({ commands }) => commands ?? []));
+  const deployments = new Set(beats.flatMap(({ deployment }) => deployment ?? []));
   return (
     <tr>
       <td>
@@ -185,6 +186,9 @@ function WorkerRow({ worker: { identity, queues, beats, inHand, seen: time } }: 
       </td>
       <td>
         {versions.size === 0 ? <span class="quiet">–</span> : showUnseen([...versions].join(', '))}
+        {[...deployments].map((deployment) => (
+          <small>{`deployment ${showUnseen(deployment)}`}</small>
+        ))}
         {[...policies].map((policy) => (
           <small>{`commands ${policy}`}</small>
         ))}

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { SnapshotChange, RawPath } from './listing.ts';
 import { parseChanges } from './listing.ts';
-import { gitArguments, shadowEnvironment } from './shadow.ts';
+import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { type NotedSnapshot, withPermissionChanges } from './permission-changes.ts';
 import { listPathModes } from './read-notes.ts';
@@ -84,6 +84,15 @@ export async function hasSnapshot({ gitDir, git, run }: ShadowReading, id: strin
   const args = gitArguments(git, { gitDir }, ['cat-file', '-e', '--end-of-options', nameTree(id, 'files')]);
   const printed = await run(['sh', '-c', HAS_SCRIPT, 'sh', ...args], { env: shadowEnvironment(), cwd: gitDir });
   return printed === '';
+}
+
+/** Returns the newest snapshot that was taken here of a folder of a session; null without one. */
+export async function findLastSnapshot(
+  reading: ShadowReading,
+  { ref }: Pick<ShadowPlace, 'ref'>,
+): Promise<string | null> {
+  const id = (await runGit(reading, ['for-each-ref', '--format=%(tree)', ref])).trim();
+  return isSnapshotId(id) ? id : null;
 }
 
 /** A file of a snapshot: its mode as git writes it, and the hash of its content. */

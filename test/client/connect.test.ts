@@ -26,6 +26,7 @@ function worker() {
       commands: 'confined',
       unconfined: null,
       scripted: false,
+      deployment: null,
       health: () => Promise.resolve([]),
       done,
       stop,

@@ -34,7 +34,11 @@ const MOST = {
   config: 'export default { drainMs: 90_000 };',
   serviceAccount: { annotations: { role: 'agents' } },
   serve: { name: 'agents.example', ingress: { enabled: true, className: 'nginx', annotations: { a: 'b' } } },
-  worker: { drainMs: 90_000, storage: { className: 'fast' } },
+  worker: {
+    drainMs: 90_000,
+    storage: { className: 'fast' },
+    deployment: { name: 'agents', build: '1.4.0', versioning: 'pinned' },
+  },
   networkPolicy: { servedFrom: [{ namespaceSelector: {} }] },
   metrics: { serviceMonitor: true },
   autoscaling: { enabled: true },
@@ -157,6 +161,29 @@ test('a pod has longer to stop than its worker lets calls finish', async () => {
   };
   for (const drainMs of [10_000, 90_500])
     expect((await grace(drainMs)) * 1_000).toBeGreaterThan(drainTimes(drainMs).shutdownForceTime);
+});
+
+test('sessions that leave a host that drains have a drain of their own for it, and let a scaler scale in (D7)', async () => {
+  const rendered = async (onDrain: string) => {
+    const { objects } = await render({
+      ...LEAST,
+      worker: { drainMs: 60_000, onDrain },
+      autoscaling: { enabled: true },
+    });
+    const [set] = ofKind(objects, 'StatefulSet');
+    const [scaled] = ofKind(objects, 'ScaledObject');
+    const { containers, terminationGracePeriodSeconds: grace } = set?.['spec']?.['template']?.['spec'] ?? ({} as Part);
+    const env = containers?.[0]?.['env']?.find(({ name }: Part) => String(name) === 'PERDURE_ON_DRAIN');
+    return { grace: Number(grace), value: String(env?.['value']), advanced: scaled?.['spec']?.['advanced'] };
+  };
+  const leaving = await rendered('leave');
+  expect(leaving).toEqual({ grace: 140, value: 'leave', advanced: undefined });
+  expect(leaving.grace * 1_000).toBeGreaterThan(60_000 + drainTimes(60_000).shutdownForceTime);
+  expect(await rendered('stay')).toMatchObject({
+    grace: 80,
+    value: 'stay',
+    advanced: { horizontalPodAutoscalerConfig: { behavior: { scaleDown: { selectPolicy: 'Disabled' } } } },
+  });
 });
 
 test('a value that must be said is asked for by its name', async () => {

@@ -13,6 +13,7 @@ const RUN_BY: Readonly<Record<string, string>> = {
   'docs/http.md sh': 'test/commands/serve.test.ts',
   'docs/operating.md sh': 'test/commands/documents.test.ts',
   'docs/store-care.md console': 'test/commands/documents.test.ts',
+  'docs/store-care.md sh': 'test/crash/restored-backup.test.ts',
   'docs/time.md console': 'test/commands/documents.test.ts',
   'docs/time.md sh': 'test/docs/by-hand.process.test.ts',
 };

@@ -16,6 +16,7 @@ export const TOPS = [
   'cli',
   'client',
   'connection',
+  'managed',
   'models',
   'page',
   'scripted-model',

@@ -41,13 +41,11 @@ test('the tarball is at most 3 MB and holds no test, no benchmark and no build i
   ).toEqual([]);
 });
 
-test('publint and attw find nothing, and publishing is ready (Q1)', async () => {
+test('publint and attw find nothing (Q1)', async () => {
   const options = { cwd: root };
   const bin = (name: string) => join(root, 'node_modules/.bin', name);
   expect(await runProgram(bin('publint'), ['--strict', tarball], options)).toMatchObject({ status: 0 });
   expect(await runProgram(bin('attw'), ['--profile', 'esm-only', tarball], options)).toMatchObject({ status: 0 });
-  const dry = await runProgram('npm', ['publish', '--dry-run', '--ignore-scripts', tarball], options);
-  expect(dry).toMatchObject({ status: 0, out: expect.stringContaining('perdure@') as string });
 });
 
 test('a project gets one copy of each @temporalio package (Q1)', () => {

@@ -187,6 +187,18 @@ test('rows stand together by what a person asks for, in the order of the list (O
   ]);
 });
 
+test('a list of which only a part was searched or counted says so, and what makes it whole (O3 O4)', async () => {
+  const cut = 'only the newest 10,000 sessions were sorted: narrow the filter';
+  const part = { page: () => Promise.resolve({ sessions: [info('a')], next: 'more', note: cut }) };
+  const { text } = await stagedPage({ ports: part });
+  const shown = await text('/?q=lamp');
+  expect(shown).toMatch(
+    /id="notes" role="status"><small>only the newest 10,000 sessions were sorted: narrow the filter; the newest sessions were searched so far, [^<]*or go on to older ones<\/small>/,
+  );
+  const whole = await stagedPage();
+  expect(await whole.text('/')).toContain('<div id="notes" hidden');
+});
+
 test('kept views have their counts, and an address that is none has no count (O4)', async () => {
   const asked: (string | undefined)[] = [];
   const counts = ({ filter }: { readonly filter?: string } = {}) => {
@@ -318,6 +330,7 @@ test('a worker stands with its version and its slots where the server keeps hear
     identity: '1@host',
     version: '0.1.0',
     commands: 'refused',
+    deployment: 'agents:7',
     at: 0,
     isLive: true,
     endedAt: null,
@@ -329,7 +342,7 @@ test('a worker stands with its version and its slots where the server keeps hear
   ];
   const workers = await (await stagedPage({ ports: { beats: () => Promise.resolve(beats) } })).text('/workers');
   expect(workers).toContain(
-    '<td>0.1.0<small>commands refused</small></td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
+    '<td>0.1.0<small>deployment agents:7</small><small>commands refused</small></td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
   );
   expect(workers).not.toContain('doesn’t store worker heartbeats');
 });

@@ -114,3 +114,46 @@ test('a session at rest, and one between two calls, move with what the last call
   for (const running of workers) running.signal('SIGTERM');
   await Promise.all(workers.map(({ status }) => status));
 });
+
+test('a host that dies in a call of a stored reply loses nothing that was captured with it, and the model is told the rest (T18)', async () => {
+  const model = await modelFor([
+    write('a'),
+    write('b'),
+    reply([toolUse('bash', { command: 'echo c >> c; sleep 600' })]),
+    reply('All done.'),
+  ]);
+  const host = await cluster(model);
+  const [one, two] = [host('host-one'), host('host-two')];
+  const first = await readyWorker(one);
+  const id = (await one.run('start', '--permission-mode', 'bypass', 'make it')).out.trim();
+  await until(() => existsSync(join(one.cwd, 'c')));
+  first.signal('SIGKILL');
+  await first.status;
+  wipe(one);
+  const second = await readyWorker(two);
+  const watched = await two.run('watch', '--json', id);
+  expect(jsonLines(watched.out).at(-1)).toMatchObject({ type: 'result', reason: 'completed', text: 'All done.' });
+  expect([read(one, 'a'), read(one, 'b')]).toEqual(['a\n', 'b\n']);
+  expect(existsSync(join(one.cwd, 'c'))).toBe(false);
+  expect(said(model, 3)).toMatch(/outcome unknown.*you have read their results: bash\./);
+  second.signal('SIGTERM');
+  expect(await second.status).toBe(0);
+});
+
+test('a run that is opened while the host of its session is away opens on another one (T18)', async () => {
+  const model = await modelFor([write('a'), reply('First.'), reply('Second.')]);
+  const host = await cluster(model);
+  const [one, two] = [host('host-one'), host('host-two')];
+  const first = await readyWorker(one);
+  const begun = await one.run('run', '--permission-mode', 'bypass', '--json', 'make it');
+  const id = String(jsonLines(begun.out).at(-1)?.sessionId);
+  first.signal('SIGKILL');
+  await first.status;
+  wipe(one);
+  const second = await readyWorker(two);
+  expect(await two.run('send', id, 'Go on.')).toMatchObject({ status: 0 });
+  await until(async () => (await two.run('show', id)).out.includes('Second.'));
+  expect((await two.run('show', id)).out).toContain('continues on host host-two');
+  second.signal('SIGTERM');
+  expect(await second.status).toBe(0);
+});

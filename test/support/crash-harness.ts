@@ -17,7 +17,7 @@ import { fastBackoff, liveText, openSession, type OpenSession } from './harness.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { oneRuntime } from './one-runtime.ts';
 import { tempDir } from './temp-dir.ts';
-import { ONE_THREAD, workerProcess } from './worker-process.ts';
+import { ONE_THREAD, type ProcessSettings, workerProcess } from './worker-process.ts';
 
 export type CrashOptions = {
   readonly script: ScriptedModelOptions['script'];
@@ -72,8 +72,9 @@ export async function crashHarness(options: CrashOptions) {
     follow: (session: OpenSession) => follower({ client, ...folders }, session.id),
     open: (text: string, run: Partial<RunOptions> = {}, own = handover) =>
       openSession({ client, taskQueue, folders, handover: own }, text, run),
-    worker: () =>
+    worker: (more: Pick<ProcessSettings, 'deployment'> = {}) =>
       workerProcess({
+        ...more,
         address,
         namespace: 'default',
         ...folders,

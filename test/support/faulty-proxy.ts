@@ -19,8 +19,8 @@ export type Fault = (typeof FAULTS)[number] | Refusal;
 
 /** `first`: of the SDK's tries. */
 export type Passing = { readonly method: string; readonly path: string; readonly first: boolean };
-/** `bytes`: of both bodies, once it was answered. */
-type Passed = Passing & { bytes: number };
+/** `bytes`: of both bodies, and `status`: of the answer, once there was one. */
+type Passed = Passing & { bytes: number; status: number | null };
 
 /**
  * `fault`: what becomes of a request; null: it passes. `delayMs` is waited before each. `load`:
@@ -41,9 +41,12 @@ export async function faultyProxy(
     const bytes = Number(incoming.headers['content-length'] ?? 0);
     const { pathname: path } = new URL(incoming.url ?? '/', target);
     const first = String(incoming.headers['amz-sdk-request']).startsWith('attempt=1');
-    const passing: Passed = { method: incoming.method ?? '', path, first, bytes };
+    const passing: Passed = { method: incoming.method ?? '', path, first, bytes, status: null };
     passed.push(passing);
-    const count = (more: number): void => void (passing.bytes += more);
+    const count = (more: number, status: number): void => {
+      passing.bytes += more;
+      passing.status = status;
+    };
     setTimeout(() => pass({ target, incoming, outgoing, count }, fault(passing)), delayMs);
   });
   server.on('connection', () => void (load.connections += 1));
@@ -72,7 +75,7 @@ type Exchange = {
   readonly target: string;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
-  count(bytes: number): void;
+  count(bytes: number, status: number): void;
 };
 
 function pass({ target, incoming, outgoing, count }: Exchange, fault: Fault | null): void {
@@ -96,7 +99,7 @@ function pass({ target, incoming, outgoing, count }: Exchange, fault: Fault | nu
       if (fault === 'hang after') return;
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       const body = Buffer.concat(parts);
-      count(body.length);
+      count(body.length, answer.statusCode ?? 500);
       if (fault === 'wrong bytes') return void outgoing.end(body.map((byte) => byte ^ 1));
       if (fault !== 'cut answer' || body.length === 0) return void outgoing.end(body);
       outgoing.write(body.subarray(0, body.length >> 1), () => incoming.socket.destroy());

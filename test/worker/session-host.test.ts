@@ -2,7 +2,7 @@
 // keeps.
 import { expect, test } from 'vitest';
 import { machineId } from '../../system/process/identity.ts';
-import { findSessionHost } from '../../worker/config/session-host.ts';
+import { findSessionHost, readDrainPolicy } from '../../worker/config/session-host.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const bucket = 's3://bucket/prefix';
@@ -23,5 +23,17 @@ test('a host is called as PERDURE_HOST says, else known by its machine, over all
 test.each(['a b', '-x', 'x'.repeat(61), 'a/b', 'ä'])('PERDURE_HOST=%s is refused in one line (W10)', (name) => {
   expect(() => findSessionHost({ PERDURE_HOST: name }, bucket, '/nowhere')).toThrow(
     /^PERDURE_HOST is no name of a host: give/,
+  );
+});
+
+test('PERDURE_ON_DRAIN lets sessions stay unless it says that they leave; anything else is refused in one line (D7)', () => {
+  expect(['', ' leave ', 'stay'].map((value) => readDrainPolicy({ PERDURE_ON_DRAIN: value }))).toEqual([
+    'stay',
+    'leave',
+    'stay',
+  ]);
+  expect(readDrainPolicy({})).toBe('stay');
+  expect(() => readDrainPolicy({ PERDURE_ON_DRAIN: 'move' })).toThrow(
+    /^PERDURE_ON_DRAIN is "move": give "stay" or "leave"$/,
   );
 });

@@ -28,6 +28,16 @@ export function findSessionHost(env: Env, storePlace: string, dataDir: string): 
   return setting ? { id: setting, name: setting } : { id: machineId() ?? readOrMakeId(dataDir), name: hostName() };
 }
 
+/** What becomes of the sessions of a host that drains: they wait for it, or move to others (D7). */
+export type DrainPolicy = 'stay' | 'leave';
+
+/** Throws SetupProblem for a `PERDURE_ON_DRAIN` that is neither. */
+export function readDrainPolicy(env: Env): DrainPolicy {
+  const setting = env['PERDURE_ON_DRAIN']?.trim() || 'stay';
+  if (setting === 'stay' || setting === 'leave') return setting;
+  throw new SetupProblem(`PERDURE_ON_DRAIN is ${JSON.stringify(setting.slice(0, 40))}: give "stay" or "leave"`);
+}
+
 /** Returns an id kept in the data folder, for a machine whose system has none. */
 function readOrMakeId(dataDir: string): string {
   const path = join(dataDir, 'host.json');

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { BundleOptions, ReplayWorkerOptions, WorkerOptions, WorkerPlugin } from '@temporalio/worker';
+import type { Deps } from '../../activities/deps.ts';
 import { createActivities } from '../../activities/index.ts';
 import type { Log } from '../../system/log.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
@@ -14,7 +15,7 @@ import type { Profile } from '../../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
 import { defaultsOfConfig } from '../config/config-defaults.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from '../config/config.ts';
-import type { Store } from '../../store/values/store.ts';
+import { type DrainPolicy, readDrainPolicy } from '../config/session-host.ts';
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registerActivities, timesOfProfile } from '../create-worker.ts';
 import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
@@ -23,6 +24,8 @@ import { isKeyless, openModelAccess } from '../model-access.ts';
 import { noteNamespace } from '../../connection/store-namespaces.ts';
 import { commandNotice, commandPolicy } from '../../tools/sandbox.ts';
 import { recordCommandPolicy } from '../monitor/metrics.ts';
+import { leaveSessions } from '../hosts/leave-sessions.ts';
+import { hostPartsOf, watchHosted } from '../hosts/watch-hosted.ts';
 import { openWatchers, createSeenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
@@ -54,8 +57,9 @@ type OpenedParts = {
   readonly taskQueue: string;
   readonly activities: RegisteredActivities;
   readonly folder: DataFolder;
-  readonly store: Store;
+  readonly deps: Deps;
   readonly host: SessionHost | undefined;
+  readonly onDrain: DrainPolicy;
   readonly close: () => Promise<void>;
 };
 
@@ -89,6 +93,7 @@ export class PerdurePlugin implements WorkerPlugin {
     this.#cwd ??= process.cwd();
     const { env = process.env, profile = 'fleet' } = this.#options;
     refuseKeyless(env);
+    const onDrain = readDrainPolicy(env);
     const log = runtimeLog();
     const folder = openDataFolder(env);
     const network = openNetwork(env);
@@ -110,8 +115,7 @@ export class PerdurePlugin implements WorkerPlugin {
       await deps.background?.close();
       for (const one of [deps.live, access, watchers, network]) await one.close();
     };
-    const { store, host } = deps;
-    this.#opened = { connection, taskQueue, activities, folder, store, host, close };
+    this.#opened = { connection, taskQueue, activities, folder, deps, host: deps.host, onDrain, close };
     return {
       ...drainTimes(this.#config.drainMs),
       ...throttleOf(profile),
@@ -145,11 +149,7 @@ export class PerdurePlugin implements WorkerPlugin {
     if (!opened || this.#isOwn(worker.options)) return next(worker);
     const own = openOwnWorkers(opened, worker.options);
     try {
-      await runTogether(
-        worker,
-        next(worker),
-        own.then(({ workers }) => workers),
-      );
+      await runTogether(worker, next(worker), own);
     } finally {
       await own.then(({ end }) => end()).catch(() => undefined);
       await opened.close();
@@ -175,28 +175,41 @@ function ownQueues({ taskQueue, host }: Pick<OpenedParts, 'taskQueue' | 'host'>)
 
 type Final = Worker['options'];
 
-type OwnWorkers = { readonly workers: readonly Worker[]; readonly end: () => Promise<void> };
+type OwnWorkers = {
+  readonly workers: readonly Worker[];
+  /** What comes between the end of the user's worker and that of the others. */
+  readonly leave: () => Promise<void>;
+  readonly end: () => Promise<void>;
+};
 
 /**
  * Opens the plugin's own workers. `options` are those that the user's worker has after all plugins.
  * A worker without a connection of the user's closes its own itself.
  */
 async function openOwnWorkers(opened: OpenedParts, options: Final): Promise<OwnWorkers> {
-  const { taskQueue, folder, store } = opened;
+  const { taskQueue, folder, deps } = opened;
   const connection = opened.connection ?? (await NativeConnection.connect());
   const closeOwn = async (): Promise<void> => (opened.connection ? undefined : connection.close());
   try {
     const workers = await createOwnWorkers(opened, connection, options);
     const { namespace, loadedDataConverter: dataConverter } = options;
     const client = new Client({ connection, namespace, dataConverter });
-    noteNamespace(store, client, runtimeLog());
+    noteNamespace(deps.store, client, runtimeLog());
     const dirs = { lockDir: join(folder.root, 'reaper'), workersDir: join(folder.root, 'workers') };
     const reaper = startReaper({ client, taskQueues: [taskQueue], ...dirs, log: runtimeLog() });
+    const parts = hostPartsOf(deps, client);
+    const hostWatch = parts && watchHosted(parts);
+    const leave = async (): Promise<void> => {
+      if (!parts || opened.onDrain === 'stay') return;
+      const { identity, shutdownGraceTimeMs: withinMs } = options;
+      await leaveSessions(parts, { taskQueues: [taskQueue], withinMs, identity });
+    };
     const end = async (): Promise<void> => {
+      hostWatch?.stop();
       await reaper.stop();
       await closeOwn();
     };
-    return { workers, end };
+    return { workers, leave, end };
   } catch (error) {
     await closeOwn();
     throw error;
@@ -227,7 +240,9 @@ async function createOwnWorkers(
   const common = { ...shared, connection, activities: opened.activities };
   const [records = '', ...hosted] = ownQueues(opened);
   const workers = [await Worker.create({ ...common, ...recordSlots, taskQueue: records })];
-  for (const taskQueue of hosted) workers.push(await Worker.create({ ...common, taskQueue }));
+  // Whichever build works on a host has its folders.
+  const unversioned = { ...common, workerDeploymentOptions: undefined };
+  for (const taskQueue of hosted) workers.push(await Worker.create({ ...unversioned, taskQueue }));
   return workers;
 }
 
@@ -236,15 +251,18 @@ async function createOwnWorkers(
  * first: the others record its ends meanwhile. It ends too when another could not be made or died;
  * that error is thrown.
  */
-async function runTogether(worker: Worker, running: Promise<void>, created: Promise<readonly Worker[]>): Promise<void> {
-  const recording = created.then((own) => Promise.all(own.map((each) => each.run())));
+async function runTogether(worker: Worker, running: Promise<void>, created: Promise<OwnWorkers>): Promise<void> {
+  const recording = created.then(({ workers }) => Promise.all(workers.map((each) => each.run())));
   recording.catch(() => {
     if (worker.getState() === 'RUNNING') worker.shutdown();
   });
   try {
     await running;
+    // The worker of the host serves the last steps of its sessions.
+    await created.then(({ leave }) => leave());
   } finally {
-    for (const own of await created.catch(() => [])) if (own.getState() === 'RUNNING') own.shutdown();
+    const workers = await created.then((own) => own.workers).catch(() => []);
+    for (const own of workers) if (own.getState() === 'RUNNING') own.shutdown();
     await recording;
   }
 }

@@ -47,9 +47,17 @@ export async function handOverSession(session: Session, run: RunCarry | null): P
   const options = { cwd: carry.options.cwd };
   session.memoWriter.write();
   const { first: _taken, ...input } = session.input;
-  const go = makeContinueAsNewFunc<(input: ResumedInput) => Promise<unknown>>(present({ memo: memoAsItIs() }));
+  const go = makeContinueAsNewFunc<(input: ResumedInput) => Promise<unknown>>(
+    present({ memo: memoAsItIs(), initialVersioningBehavior: versioningAfter() }),
+  );
   return go({ ...input, options, carry });
 }
+
+/**
+ * A session that is pinned to its build begins its next run on the current one, where the server
+ * knows how (D5). Without a Worker Deployment there is nothing to say.
+ */
+const versioningAfter = (): 'AUTO_UPGRADE' | undefined => workflowInfo().currentDeploymentVersion && 'AUTO_UPGRADE';
 
 /**
  * Returns the memo as it was written last: without one the next run begins with the memo of the

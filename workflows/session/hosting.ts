@@ -13,9 +13,21 @@ import { activityProblem } from '../activity-problem.ts';
 import type { FilesEntry } from '../contract/captured-files.ts';
 import { HOST_EMPTIED } from '../contract/failures.ts';
 import type { LeaveReason, MoveRequest, TakenOver, TakeOver } from '../contract/hosts.ts';
-import type { Hash } from '../contract/ids.ts';
+import type { AgentOrigin } from '../contract/delegation.ts';
+import type { Hash, SessionId } from '../contract/ids.ts';
+import type { SessionActivities } from '../contract/activities.ts';
 import { hostQueue, type SessionHost } from '../contract/session.ts';
-import type { Session } from './session.ts';
+import type { Facts } from './session-state.ts';
+
+/** The session as far as a move concerns it. */
+type MovableSession = {
+  readonly id: SessionId;
+  readonly input: { readonly agent?: Pick<AgentOrigin, 'root'> };
+  readonly ports: Pick<SessionActivities, 'leaveHost' | 'takeOver'>;
+  readonly facts: Facts;
+  readonly memoWriter: { markChanged(): void };
+  readonly run: { readonly state: { readonly head: Hash | null } } | null;
+};
 
 /** `stays`: the old host is at work after all. `refused`: no host could take the session over. */
 type MoveEnd = 'moved' | 'stays' | 'refused';
@@ -24,7 +36,7 @@ type MoveEnd = 'moved' | 'stays' | 'refused';
 const LONGEST_GRACE_MS = 6 * 3_600_000;
 
 export class Hosting {
-  private readonly session: Session;
+  private readonly session: MovableSession;
   /** The move under way: all steps that need the folder wait for it. */
   private move: Promise<MoveEnd> | null = null;
   /** Why no host took the session over when it was tried last. */
@@ -32,7 +44,7 @@ export class Hosting {
   /** How often in a row no host could take the session over: the next try comes later each time. */
   private refusals = 0;
 
-  constructor(session: Session) {
+  constructor(session: MovableSession) {
     this.session = session;
   }
 
@@ -54,7 +66,7 @@ export class Hosting {
   /**
    * Schedules a step on the session's host, and again where that was away or has been left: then
    * under a number of its own, as a step that watchers know nothing of. `found`: what came of it on
-   * the host that was left; null where nothing did.
+   * the host that is left, before or while the session leaves; null where nothing did.
    */
   async onHost<Result>(
     schedule: (again: { readonly step?: number }) => Promise<Result>,
@@ -68,11 +80,14 @@ export class Hosting {
       } catch (error) {
         const because = at && leaveReason(error);
         if (!at || !because) throw error;
+        // What it has stored before it went counts, with the files of then: the next step leaves.
+        const stored = await found();
+        if (stored !== null) return stored;
         const end = await this.leave(at, because);
         // What a host has lost cannot be waited for.
         if (end === 'refused' && because === 'emptied') throw error;
-        const earlier = end === 'moved' ? await found() : null;
-        if (earlier !== null) return earlier;
+        const late = end === 'moved' ? await found() : null;
+        if (late !== null) return late;
       }
     }
   }

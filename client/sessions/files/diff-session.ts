@@ -44,6 +44,11 @@ export type DiffOptions = Abortable & {
   readonly paths?: readonly string[];
   /** Leaves the patch out. */
   readonly stat?: boolean;
+  /**
+   * From the folders that this machine was left with when the session moved to another host (T19), in
+   * place of `from`.
+   */
+  readonly lost?: boolean;
 };
 
 export type ChangedFile = {
@@ -83,6 +88,8 @@ export type DiffPorts = {
   readonly reading: ShadowReading;
   /** Has what other hosts have captured. */
   readonly store?: Pick<Store, 'get'>;
+  /** Where `lost` begins; null: nothing was left here. */
+  readonly lost?: SnapshotsAt | null;
 };
 
 /** Throws ClientProblem. */
@@ -131,18 +138,20 @@ export type RootPair = Pair & { readonly root: string };
  * when a point or a snapshot is missing.
  */
 export async function findPairs(
-  { session, cwd, reading, store }: DiffPorts,
+  { session, cwd, reading, store, lost = null }: DiffPorts,
   transcript: TranscriptStretch,
-  { from, to, paths = [] }: DiffOptions,
+  { from, to, paths = [], lost: fromLost = false }: DiffOptions,
 ): Promise<readonly RootPair[]> {
   const stretch = { ...transcript, entries: withMovedRoots(transcript.entries) };
   const first = firstSnapshots(stretch.entries);
   if (first.size === 0)
     throw new ClientProblem('refused', `no files of session ${session} were captured: see docs/time.md`);
-  const before = from === undefined ? first : snapshotsOf(session, stretch, from);
+  if (fromLost && (lost === null || from !== undefined)) throw lostProblem(session, from);
+  const before = fromLost && lost ? lost : from === undefined ? first : snapshotsOf(session, stretch, from);
   const after = to === undefined ? lastSnapshots(stretch.entries) : snapshotsOf(session, stretch, to);
   const pairs: RootPair[] = [];
-  for (const root of [...first.keys()].toSorted((one, other) => Number(other === cwd) - Number(one === cwd))) {
+  const roots = fromLost ? [...first.keys()].filter((root) => before.has(root)) : [...first.keys()];
+  for (const root of roots.toSorted((one, other) => Number(other === cwd) - Number(one === cwd))) {
     // A folder that was given later had no files of the session before.
     const pair = { from: before.get(root) ?? first.get(root) ?? '', to: after.get(root) ?? first.get(root) ?? '' };
     const within = pathsIn(root, cwd, paths);
@@ -152,6 +161,13 @@ export async function findPairs(
     pairs.push({ root, ...pair, paths: within });
   }
   return pairs;
+}
+
+function lostProblem(session: SessionId, from: string | number | undefined): ClientProblem {
+  if (from !== undefined)
+    return new ClientProblem('refused', 'a comparison begins at a point or at the lost folder, not at both');
+  const what = `this machine was not left with a captured folder of session ${session}`;
+  return new ClientProblem('refused', `${what}: \`perdure list --lost-folders\` lists those there are`);
 }
 
 async function hasBoth(reading: ShadowReading, { from, to }: Pick<Pair, 'from' | 'to'>): Promise<boolean> {

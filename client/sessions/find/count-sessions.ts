@@ -2,7 +2,14 @@
 // all of it, and the others are read.
 import { present } from '../../../workflows/contract/present.ts';
 import type { SeenPhase } from '../info.ts';
-import { type Finder, type ListOptions, matching, matchingSessions, planSearch } from './list-sessions.ts';
+import {
+  type Finder,
+  type ListOptions,
+  matching,
+  matchingGroups,
+  planSearch,
+  type SearchPlan,
+} from './list-sessions.ts';
 import { isMeant, querySettled, SETTLED, settledQuery } from './settled.ts';
 import { countRows } from './stream-sessions.ts';
 
@@ -10,15 +17,16 @@ export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly not
 
 type Counts = Record<SeenPhase, number>;
 
+/** Most sessions that are read for counts. */
+const MOST_READ = 10_000;
+const COUNT_CUT = `only the newest ${MOST_READ.toLocaleString('en')} sessions were searched for counts: narrow the filter`;
+
 /** Asks the server for counts if memos have nothing to decide. */
 export async function countSessions(finder: Finder, options: ListOptions): Promise<SessionCounts> {
   const plan = await planSearch(finder, options);
   const counts: Counts = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
   const query = (await finder.visibility()) ? querySettled(plan) : null;
-  if (query === null) {
-    for await (const { phase } of matchingSessions(finder, plan)) counts[phase] += 1;
-    return { ...counts, ...present({ note: plan.note }) };
-  }
+  if (query === null) return countByReading(finder, plan, counts);
   const countSettled = async (): Promise<void> => {
     const phases = SETTLED.filter((phase) => isMeant(plan, phase));
     if (phases.length === 0) return;
@@ -36,4 +44,16 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
   };
   await Promise.all([countSettled(), countOthers()]);
   return counts;
+}
+
+/** Counts into `counts` what memos decide, among so many sessions at most. */
+async function countByReading(finder: Finder, plan: SearchPlan, counts: Counts): Promise<SessionCounts> {
+  let read = 0;
+  for await (const group of matchingGroups(finder, plan)) {
+    const notes = [plan.note, COUNT_CUT].filter((note) => note !== undefined);
+    if (read >= MOST_READ) return { ...counts, note: notes.join('; ') };
+    read += group.read;
+    for (const { phase } of group.sessions) counts[phase] += 1;
+  }
+  return { ...counts, ...present({ note: plan.note }) };
 }

@@ -169,15 +169,18 @@ async function* sortedSessions(finder: Finder, plan: SearchPlan): AsyncIterable<
   yield* (await collectSorted(finder, plan)).sessions;
 }
 
-/** Yields all that match, in no order. */
-export async function* matchingSessions(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
+/** `read`: how many were looked at for those of them that match. */
+type MatchingGroup = { readonly read: number; readonly sessions: readonly SessionInfo[] };
+
+/** Yields all that match, in no order but that open ones come first. */
+export async function* matchingGroups(finder: Finder, plan: SearchPlan): AsyncIterable<MatchingGroup> {
   // A session may close between two reads.
   const yielded = new Set<SessionId>();
   for (const stream of streamsOf(finder, plan, null))
     for await (const placed of stream) {
       const sessions = placed.map(({ item }) => item).filter(({ session }) => !yielded.has(session));
       for (const { session } of sessions) yielded.add(session);
-      yield* await matching(finder, plan, sessions);
+      yield { read: placed.length, sessions: await matching(finder, plan, sessions) };
     }
 }
 
@@ -186,13 +189,12 @@ async function collectSorted(
   plan: SearchPlan,
 ): Promise<{ readonly sessions: readonly SessionInfo[]; readonly cut: boolean }> {
   const found: SessionInfo[] = [];
-  let cut = false;
-  for await (const session of matchingSessions(finder, plan)) {
-    cut = found.length === MOST_SORTED;
-    if (cut) break;
-    found.push(session);
+  for await (const { sessions } of matchingGroups(finder, plan)) {
+    found.push(...sessions);
+    if (found.length > MOST_SORTED) break;
   }
-  return { sessions: sortSessions(plan.filter, found, plan.now), cut };
+  const sorted = sortSessions(plan.filter, found.slice(0, MOST_SORTED), plan.now);
+  return { sessions: sorted, cut: found.length > MOST_SORTED };
 }
 
 export async function listPage(finder: Finder, options: PageOptions): Promise<SessionPage> {

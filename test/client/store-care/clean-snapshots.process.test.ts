@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cleanSnapshots } from '../../../client/store-care/clean-snapshots.ts';
+import { HostedSessions } from '../../../store/hosted-sessions.ts';
 import { noteStore } from '../../../store/snapshots/session-store.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
@@ -164,4 +165,22 @@ test('gc packs the snapshots of sessions that live, and they go on (T4)', async 
 test('a data folder without snapshots has nothing to free (T4)', async () => {
   const cleaning = { dataDir: tempDir(), env: {}, store, known: new Set<string>(), olderThan: 0, dryRun: false };
   expect(await cleanSnapshots(cleaning)).toMatchObject({ sessions: 0, freed: 0, size: { bytes: 0 } });
+});
+
+test('gc keeps what a host was left with for as long as that is listed, though the session is gone (T19)', async () => {
+  const { root, place, means } = shadowed();
+  const dataDir = join(place.gitDir, '..');
+  const session = 's-gone' as SessionId;
+  const gone = { ...means, place: placeOfRoot(dataDir, session, root), capture: undefined };
+  const { id } = await takeSnapshot(gone, null);
+  age(place.gitDir);
+  const hosted = new HostedSessions(dataDir);
+  hosted.noteLost({ session, folders: [root] }, { at: 1, to: 'host-two', snapshots: [{ root, id }] });
+  const olderThan = Date.now() - 24 * 3_600_000;
+  const cleaning = { dataDir, env: process.env, store, known: new Set<string>(), olderThan, dryRun: false };
+  expect(await cleanSnapshots(cleaning)).toMatchObject({ sessions: 0 });
+  expect(existsSync(gone.place.own)).toBe(true);
+  hosted.forgetLost(session);
+  expect(await cleanSnapshots(cleaning)).toMatchObject({ sessions: 1 });
+  expect(existsSync(gone.place.own)).toBe(false);
 });

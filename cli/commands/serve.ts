@@ -1,0 +1,74 @@
+// perdure serve: serves the HTTP API for programs, the ops page, and the Managed Agents API where a
+// folder for its sessions is named, on one port.
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Cli } from '../cli.ts';
+import type { MonitorFlags } from '../../client/faces/types.ts';
+import { METRICS_OPTION } from '../../client/faces/flags.ts';
+import { addPageOptions, type PortFlags } from '../../page/hosting/page-options.ts';
+import type { ServedPage } from '../../page/serve-page.ts';
+import { dataRootOf, openDataFolder } from '../../connection/data-folder.ts';
+import { isInside } from '../../system/process/places.ts';
+import { SetupProblem } from '../../system/setup-problem.ts';
+import { reasonOf } from '../../system/text.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { type MountOn, servePageUntilTold } from './page.ts';
+
+export function serveCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('serve')
+    .description('serve the HTTP API and the ops page, without a worker; runs until stopped')
+    .option('--port <port>', 'of this machine (default: the one that the data folder remembers)', portOf)
+    .option('--token', "print the token of this data folder's API, and leave it at that")
+    .option(
+      '--managed <dir>',
+      'serve the Managed Agents API as well: each of its sessions works in a folder of its own below this one',
+    )
+    .option(...METRICS_OPTION);
+  addPageOptions(command).action(async ({ token, managed, ...flags }: Flags) => {
+    if (token === true) return cli.exit(await printToken(cli, { ...flags, ...(managed !== undefined && { managed }) }));
+    const mountOn = managed === undefined ? undefined : await mountManaged(cli, resolve(cli.cwd(), managed));
+    const linesOf = ({ api, ownToken, entrance }: ServedPage): string => {
+      // Output may be kept in a log that commands of an agent can read, so it does not contain the
+      // token.
+      if (ownToken) cli.say(`the token of the API: \`${cli.self} serve --token\` prints it`);
+      const base = mountOn ? `managed agents ${new URL(api).origin}\n` : '';
+      return `api  ${api}\n${base}page ${entrance()}\n`;
+    };
+    const status = await servePageUntilTold(cli, flags, linesOf, mountOn);
+    cli.exit(status);
+  });
+}
+
+type Flags = MonitorFlags & PortFlags & { readonly token?: boolean; readonly managed?: string };
+
+/** `root` is the absolute path of the folder of all sessions' folders. */
+async function mountManaged({ env }: Cli, root: string): Promise<MountOn> {
+  const data = dataRootOf(env);
+  if (isInside(data, root) || isInside(root, data))
+    throw new SetupProblem(`--managed names ${root}, and Perdure's data folder is ${data}: keep them apart`);
+  try {
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new SetupProblem(`--managed names ${root}, which cannot be used (${reasonOf(error)})`, { cause: error });
+  }
+  const [{ managedApp }, { managedPorts }] = await Promise.all([
+    import('../../managed/app.ts'),
+    import('../../managed/ports.ts'),
+  ]);
+  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, root), access);
+}
+
+async function printToken(cli: Cli, others: object): Promise<number> {
+  if (Object.keys(others).length > 0) throw new UsageError('--token cannot be combined with other options');
+  const { readApiToken } = await import('../../page/page-address.ts');
+  cli.print(`${readApiToken(openDataFolder(cli.env).root)}\n`);
+  return STATUS.ok;
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port >= 1 && port <= 65_535) return port;
+  throw new InvalidArgumentError('give a port, from 1 to 65535');
+}

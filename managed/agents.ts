@@ -1,0 +1,231 @@
+// Agents and their versions (G12, G23): what is created, updated and archived is a record of the
+// log; a version is a stored value that never changes.
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import type {
+  BetaManagedAgentsAgent,
+  BetaManagedAgentsAgentToolConfig,
+  BetaManagedAgentsAgentToolset20260401,
+  BetaManagedAgentsModelConfig,
+} from '@anthropic-ai/sdk/resources/beta/agents';
+import { conflict, invalid, notFound, unsupported } from './errors.ts';
+import { formatTime } from './ids.ts';
+import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
+import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
+import { patchMetadata } from './shapes/parse.ts';
+
+type Tools = z.output<typeof tools>;
+type Model = z.output<typeof model>;
+type Toolset = z.output<typeof toolset>;
+type ToolName = BetaManagedAgentsAgentToolConfig['name'];
+
+/** The parts of an agent that a request may set, and that sessions may override. */
+export type AgentParts = {
+  readonly model?: Model | undefined;
+  readonly tools?: Tools | null | undefined;
+  readonly mcp_servers?: readonly unknown[] | null | undefined;
+  readonly skills?: z.output<typeof skills> | null | undefined;
+  readonly multiagent?: unknown;
+  readonly execution_identity?: { readonly type: string } | null | undefined;
+};
+
+/** Refuses by name what sessions of this server would not do (G4). Throws ManagedError. */
+export function refuseUnserved(parts: AgentParts, path = ''): void {
+  const { model: chosen, mcp_servers, skills: chosenSkills, multiagent, execution_identity, tools: offered } = parts;
+  const at = (name: string): string => `${path}${name}`;
+  if (typeof chosen === 'object') {
+    if (chosen.inference_geo) throw unsupported(at('model.inference_geo'), 'no model is bound to a place here');
+    if (chosen.speed === 'fast') throw unsupported(at('model.speed'), 'only "standard" is served');
+  }
+  if (mcp_servers?.length) throw unsupported(at('mcp_servers'), 'MCP servers come from the worker’s configuration');
+  if (chosenSkills?.length) throw unsupported(at('skills'), 'skills come from the worker’s configuration');
+  if (multiagent !== undefined && multiagent !== null) throw unsupported(at('multiagent'), 'it is not served yet');
+  if (execution_identity?.type === 'aws_role') throw unsupported(at('execution_identity'), 'only "service_account"');
+  refuseTools(offered ?? [], at('tools'));
+}
+
+function refuseTools(offered: Tools, path: string): void {
+  if (offered.filter(({ type }) => type === 'agent_toolset_20260401').length > 1)
+    throw invalid(`${path}: the agent toolset is given twice`, path);
+  for (const [at, one] of offered.entries()) {
+    const where = `${path}.${at}`;
+    if (one.type !== 'agent_toolset_20260401') throw unsupported(where, `${one.type} tools are not served yet`);
+    refusePolicy(one.default_config?.permission_policy, `${where}.default_config`);
+    for (const [index, config] of (one.configs ?? []).entries()) refuseConfig(config, `${where}.configs.${index}`);
+  }
+}
+
+function refuseConfig(config: NonNullable<Toolset['configs']>[number], path: string): void {
+  refusePolicy(config.permission_policy, path);
+  if (config.name === 'web_search' && config.enabled === true)
+    throw unsupported(path, 'searches of the web are not served yet');
+  if (config.name === 'web_fetch')
+    for (const name of ['allowed_domains', 'blocked_domains', 'max_content_tokens', 'url_sources'] as const)
+      if (config[name] !== undefined && config[name] !== null)
+        throw unsupported(`${path}.${name}`, 'rules for hosts come from the worker’s configuration');
+}
+
+/** Without confirmations through this API, a call that asks would wait for the ops page. */
+function refusePolicy(policy: { readonly type: string } | null | undefined, path: string): void {
+  if (policy && policy.type !== 'always_allow')
+    throw unsupported(`${path}.permission_policy`, 'only always_allow is served: rules of the worker ask and deny');
+}
+
+const TOOL_NAMES: readonly ToolName[] = ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch', 'web_search'];
+const allow = { type: 'always_allow' } as const;
+
+/** Returns a toolset with every tool written out. */
+function resolveToolset({ configs = [], default_config }: Toolset): BetaManagedAgentsAgentToolset20260401 {
+  const enabled = default_config?.enabled ?? true;
+  const resolved = TOOL_NAMES.map((name): BetaManagedAgentsAgentToolConfig => {
+    const chosen = configs.find((one) => one.name === name)?.enabled;
+    const rules = { enabled: name !== 'web_search' && (chosen ?? enabled), permission_policy: allow };
+    if (name === 'web_fetch') return { name, type: name, ...rules, url_sources: null };
+    return { name, type: name, ...rules } as BetaManagedAgentsAgentToolConfig;
+  });
+  return { type: 'agent_toolset_20260401', configs: resolved, default_config: { enabled, permission_policy: allow } };
+}
+
+export const resolveTools = (offered: Tools): AgentVersion['tools'] =>
+  offered.flatMap((one) => (one.type === 'agent_toolset_20260401' ? [resolveToolset(one)] : []));
+
+export function resolveModel(chosen: Model): BetaManagedAgentsModelConfig {
+  if (typeof chosen === 'string') return { id: chosen };
+  const { id, effort, speed } = chosen;
+  const level = typeof effort === 'string' ? effort : effort?.type;
+  return { id, ...(level && { effort: { type: level } }), ...(speed && { speed }) };
+}
+
+export class Agents {
+  readonly #stored: ManagedStore;
+  readonly #now: () => number;
+
+  constructor(stored: ManagedStore, now: () => number) {
+    this.#stored = stored;
+    this.#now = now;
+  }
+
+  /** A repeated request with the same `id` creates nothing new. */
+  async create(id: string, by: string, body: z.output<typeof agentCreate>): Promise<BetaManagedAgentsAgent> {
+    refuseUnserved(body);
+    const at = this.#now();
+    const version: AgentVersion = {
+      id,
+      type: 'agent',
+      name: body.name,
+      description: body.description ?? null,
+      execution_identity: { type: 'service_account' },
+      mcp_servers: [],
+      metadata: body.metadata ?? {},
+      model: resolveModel(body.model),
+      multiagent: null,
+      skills: [],
+      system: body.system ?? null,
+      tools: resolveTools(body.tools ?? []),
+      created_at: formatTime(at),
+      updated_at: formatTime(at),
+      version: 1,
+    };
+    const hash = await this.#stored.putVersion(version);
+    await this.#stored.agents.append(by, (all) =>
+      all.has(id) ? null : { id, item: { createdAt: at, archivedAt: null, versions: [hash] } },
+    );
+    return this.retrieve(id);
+  }
+
+  /** Returns the newest version, or the one that is named. Throws ManagedError. */
+  async retrieve(id: string, version?: number): Promise<BetaManagedAgentsAgent> {
+    return this.#version(id, await this.item(id), version);
+  }
+
+  async item(id: string): Promise<AgentItem> {
+    const item = (await this.#stored.agents.read()).get(id);
+    if (!item) throw notFound('Agent', id);
+    return item;
+  }
+
+  async #version(id: string, item: AgentItem, version = item.versions.length): Promise<BetaManagedAgentsAgent> {
+    const hash = item.versions[version - 1];
+    if (hash === undefined) throw notFound(`Version ${version} of agent`, id);
+    return withArchived(await this.#stored.version(hash), item);
+  }
+
+  async update(id: string, by: string, body: z.output<typeof agentUpdate>): Promise<BetaManagedAgentsAgent> {
+    refuseUnserved(body);
+    for (;;) {
+      const item = await this.item(id);
+      refuseArchived(item, id);
+      refuseStale(item, body.version);
+      const current = await this.#stored.version(item.versions.at(-1)!);
+      const next = changeAgent(current, body, formatTime(this.#now()));
+      if (next === null) return withArchived(current, item);
+      const hash = await this.#stored.putVersion(next);
+      let isApplied = false;
+      await this.#stored.agents.append(by, (all) => {
+        // Another writer came between: the change is made of the newest version once more.
+        if (all.get(id)?.versions.length !== item.versions.length || all.get(id)?.archivedAt !== null) return null;
+        isApplied = true;
+        return { id, item: { ...item, versions: [...item.versions, hash] } };
+      });
+      if (isApplied) return withArchived(next, item);
+    }
+  }
+
+  async archive(id: string, by: string): Promise<BetaManagedAgentsAgent> {
+    await this.#stored.agents.append(by, (all) => {
+      const item = all.get(id);
+      if (!item) throw notFound('Agent', id);
+      return item.archivedAt === null ? { id, item: { ...item, archivedAt: this.#now() } } : null;
+    });
+    return this.retrieve(id);
+  }
+
+  /** Lists agents that a query chooses, newest first. */
+  async list(query: z.output<typeof agentList>): Promise<readonly (readonly [string, AgentItem])[]> {
+    const { 'created_at[gte]': from = -Infinity, 'created_at[lte]': to = Infinity, include_archived } = query;
+    const all = [...(await this.#stored.agents.read(LIST_AGE_MS))];
+    return all
+      .filter(([, { createdAt, archivedAt }]) => {
+        const isIn = createdAt * 1000 >= from && createdAt * 1000 <= to;
+        return isIn && (include_archived === true || archivedAt === null);
+      })
+      .toSorted((a, b) => (placeOfAgent(a) < placeOfAgent(b) ? 1 : -1));
+  }
+
+  show(id: string, item: AgentItem): Promise<BetaManagedAgentsAgent> {
+    return this.#version(id, item);
+  }
+}
+
+/** Sorts agents by their time of creation. */
+export const placeOfAgent = ([id, { createdAt }]: readonly [string, { readonly createdAt: number }]): string =>
+  `${formatTime(createdAt)} ${id}`;
+
+const withArchived = (version: AgentVersion, { archivedAt }: AgentItem): BetaManagedAgentsAgent => ({
+  ...version,
+  archived_at: archivedAt === null ? null : formatTime(archivedAt),
+});
+
+function refuseArchived({ archivedAt }: AgentItem, id: string): void {
+  if (archivedAt !== null) throw invalid(`Agent ${id} is archived and cannot be changed`, undefined, 'agent_archived');
+}
+
+function refuseStale({ versions }: AgentItem, version: number | undefined): void {
+  if (version === undefined || version === versions.length) return;
+  throw conflict('version_conflict', `version ${version} is not the newest: the agent is at ${versions.length}`);
+}
+
+/** Returns the next version, or null when nothing would change. */
+function changeAgent(current: AgentVersion, body: z.output<typeof agentUpdate>, at: string): AgentVersion | null {
+  const changed: AgentVersion = {
+    ...current,
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.description !== undefined && { description: body.description }),
+    ...(body.system !== undefined && { system: body.system }),
+    ...(body.model !== undefined && { model: resolveModel(body.model) }),
+    ...(body.tools !== undefined && { tools: resolveTools(body.tools ?? []) }),
+    metadata: patchMetadata(current.metadata, body.metadata),
+  };
+  if (isDeepStrictEqual(changed, current)) return null;
+  return { ...changed, updated_at: at, version: current.version + 1 };
+}

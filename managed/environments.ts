@@ -1,0 +1,143 @@
+// Environments: where tools run. `cloud` means the workers of this deployment (G73); `env_default`
+// is always there.
+import type { z } from 'zod';
+import type { BetaCloudConfig, BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
+import { conflict, invalid, notFound, unsupported } from './errors.ts';
+import { formatTime } from './ids.ts';
+import { LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
+import type { EnvironmentConfig, environmentCreate, environmentUpdate } from './shapes/environments.ts';
+import { patchMetadata } from './shapes/parse.ts';
+
+export const DEFAULT_ENVIRONMENT = 'env_default';
+
+const noPackages = { type: 'packages' as const, apt: [], cargo: [], gem: [], go: [], npm: [], pip: [] };
+const cloud: BetaCloudConfig = { type: 'cloud', networking: { type: 'unrestricted' }, packages: noPackages };
+
+const builtIn: BetaEnvironment = {
+  id: DEFAULT_ENVIRONMENT,
+  type: 'environment',
+  name: 'default',
+  description: 'The workers of this deployment.',
+  config: cloud,
+  metadata: {},
+  scope: 'organization',
+  archived_at: null,
+  created_at: formatTime(0),
+  updated_at: formatTime(0),
+};
+
+/** Refuses by name what a worker here would not enforce. Throws ManagedError. */
+function resolveConfig(config: EnvironmentConfig | null | undefined): BetaCloudConfig {
+  if (!config) return cloud;
+  if (config.type === 'self_hosted')
+    throw unsupported('config.type', 'self_hosted is not served yet: use cloud, which means your own workers');
+  if (config.networking?.type === 'limited')
+    throw unsupported('config.networking', 'limited networks are not served yet: use unrestricted');
+  const { type: _, ...lists } = config.packages ?? {};
+  if (Object.values(lists).some((list) => list && list.length > 0))
+    throw invalid('config.packages: install packages on the workers', 'config.packages', 'packages_not_supported');
+  return cloud;
+}
+
+function refuseScope(scope: string | null | undefined): void {
+  if (scope === 'account') throw unsupported('scope', 'only "organization" is served');
+}
+
+export class Environments {
+  readonly #stored: ManagedStore;
+  readonly #now: () => number;
+
+  constructor(stored: ManagedStore, now: () => number) {
+    this.#stored = stored;
+    this.#now = now;
+  }
+
+  /** A repeated request with the same `id` creates nothing new. */
+  async create(id: string, by: string, body: z.output<typeof environmentCreate>): Promise<BetaEnvironment> {
+    refuseScope(body.scope);
+    const at = formatTime(this.#now());
+    const item: BetaEnvironment = {
+      ...builtIn,
+      id,
+      name: body.name,
+      description: body.description ?? null,
+      config: resolveConfig(body.config),
+      metadata: body.metadata ?? {},
+      created_at: at,
+      updated_at: at,
+    };
+    await this.#stored.environments.append(by, (all) => (all.has(id) ? null : { id, item }));
+    return this.retrieve(id);
+  }
+
+  async retrieve(id: string): Promise<BetaEnvironment> {
+    if (id === DEFAULT_ENVIRONMENT) return builtIn;
+    const found = (await this.#stored.environments.read()).get(id);
+    if (!found) throw missing(id);
+    return found;
+  }
+
+  update(id: string, by: string, body: z.output<typeof environmentUpdate>): Promise<BetaEnvironment> {
+    refuseScope(body.scope);
+    const config = body.config ? resolveConfig(body.config) : undefined;
+    return this.#change(id, by, (item) => {
+      if (item.archived_at !== null)
+        throw invalid(`Environment ${id} is archived and cannot be changed`, undefined, 'environment_archived');
+      const cleared = Object.entries(body.metadata ?? {}).map(([key, value]) => [key, value === '' ? null : value]);
+      return {
+        ...item,
+        ...(body.name && { name: body.name }),
+        ...(body.description !== undefined && { description: body.description }),
+        ...(config && { config }),
+        metadata: patchMetadata(item.metadata, Object.fromEntries(cleared) as Record<string, string | null>),
+        updated_at: formatTime(this.#now()),
+      };
+    });
+  }
+
+  archive(id: string, by: string): Promise<BetaEnvironment> {
+    return this.#change(id, by, (item) => {
+      const at = formatTime(this.#now());
+      return item.archived_at === null ? { ...item, archived_at: at, updated_at: at } : item;
+    });
+  }
+
+  /** Throws ManagedError 409 while a session that is not archived works in it. */
+  async delete(id: string, by: string): Promise<void> {
+    refuseBuiltIn(id);
+    const sessions = await this.#stored.listSessions();
+    const live = sessions.find(([, item]) => item.environment === id && item.archivedAt === null);
+    if (live) throw conflict('environment_in_use', `session ${live[0]} uses environment ${id}: archive it first`);
+    await this.#stored.environments.append(by, (all) => {
+      if (!all.has(id)) throw missing(id);
+      return { id, item: null };
+    });
+  }
+
+  /** Lists environments, newest first. */
+  async list(includeArchived: boolean): Promise<readonly BetaEnvironment[]> {
+    const stored = [...(await this.#stored.environments.read(LIST_AGE_MS)).values()];
+    return [builtIn, ...stored]
+      .filter(({ archived_at }) => includeArchived || archived_at === null)
+      .toSorted((a, b) => (placeOfEnvironment(a) < placeOfEnvironment(b) ? 1 : -1));
+  }
+
+  async #change(id: string, by: string, change: (item: BetaEnvironment) => BetaEnvironment): Promise<BetaEnvironment> {
+    refuseBuiltIn(id);
+    await this.#stored.environments.append(by, (all) => {
+      const item = all.get(id);
+      if (!item) throw missing(id);
+      const next = change(item);
+      return next === item ? null : { id, item: next };
+    });
+    return this.retrieve(id);
+  }
+}
+
+export const placeOfEnvironment = ({ id, created_at }: BetaEnvironment): string => `${created_at} ${id}`;
+
+const missing = (id: string) => notFound('Environment', id, 'environment_not_found');
+
+function refuseBuiltIn(id: string): void {
+  if (id === DEFAULT_ENVIRONMENT) throw invalid(`${id} is built in: it can be neither changed nor deleted`);
+}

@@ -1,0 +1,26 @@
+// News of sessions between requests of one process: a stream hears at once of what a request has
+// sent. What another process sends is found by looking.
+import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
+
+/** An event that is queued and not processed yet, or that something has changed. */
+export type BusNews = { readonly queued?: BetaManagedAgentsSessionEvent };
+
+type Listener = (news: BusNews) => void;
+
+export class EventBus {
+  readonly #listeners = new Map<string, Set<Listener>>();
+
+  /** Returns the function that ends listening. */
+  listen(session: string, listener: Listener): () => void {
+    const all = this.#listeners.get(session) ?? new Set();
+    this.#listeners.set(session, all.add(listener));
+    return () => {
+      all.delete(listener);
+      if (all.size === 0) this.#listeners.delete(session);
+    };
+  }
+
+  publish(session: string, news: BusNews): void {
+    for (const listener of this.#listeners.get(session) ?? []) listener(news);
+  }
+}

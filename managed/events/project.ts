@@ -1,0 +1,164 @@
+// The projector: a pure function from the entries of a transcript to the events of the API (G1,
+// G29–G34). A time comes from the entries, as an id does, so that every process gives the same
+// bytes. Parts of an entry have a fixed order, and times strictly increase.
+import type { Entry, Outcome } from '../../client/index.ts';
+import { rewoundIn } from '../../store/log/entries.ts';
+import { addSpend } from '../../workflows/contract/loop.ts';
+import { formatMicros } from '../ids.ts';
+import { contentOfMessage, contentOfOutcome } from './content.ts';
+import {
+  type EventFact,
+  interruptId,
+  messageEventId,
+  nextReply,
+  type Part,
+  partId,
+  type Projection,
+  replyPartId,
+  terminatedId,
+} from './parts.ts';
+import { replyParts } from './reply-parts.ts';
+import { endParts, usageOf } from './run-end.ts';
+
+type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
+
+export function projectEntries(from: Projection, entries: readonly Entry[]): Projected {
+  let projection = from;
+  const facts: EventFact[] = [];
+  for (const entry of entries) {
+    const step = projectEntry(projection, entry);
+    projection = step.projection;
+    for (const fact of step.facts) facts.push(fact);
+  }
+  return { projection, facts };
+}
+
+function projectEntry(before: Projection, entry: Entry): Projected {
+  const time = timeOf(entry) ?? before.time;
+  const timed = { ...before, time };
+  const { parts, next } = partsOf(timed, entry);
+  let { lastAt } = before;
+  const facts = parts.map((part): EventFact => {
+    const at = Math.max(lastAt + 1, time * 1000);
+    lastAt = at;
+    const about = { id: part.id, processed_at: formatMicros(at) };
+    return { id: part.id, type: part.type, at, entry, make: (bodies) => part.make(about, bodies) };
+  });
+  return { projection: { ...timed, ...next, lastAt, position: before.position + 1 }, facts };
+}
+
+type Step = { readonly parts: readonly Part[]; readonly next: Partial<Projection> };
+
+/** A run is reported as running after the message that opens it, or before anything else. */
+function partsOf(projection: Projection, entry: Entry): Step {
+  const own = ownParts(projection, entry);
+  const { starting } = projection;
+  if (starting === null || entry.kind === 'run_started') return own;
+  const running: Part = {
+    id: partId(projection, starting, 'running'),
+    type: 'session.status_running',
+    make: (about) => ({ ...about, type: 'session.status_running' }),
+  };
+  const parts = entry.kind === 'user' ? [...own.parts, running] : [running, ...own.parts];
+  return { parts, next: { starting: null, ...own.next } };
+}
+
+function ownParts(projection: Projection, entry: Entry): Step {
+  const { position, spending } = projection;
+  switch (entry.kind) {
+    case 'run_started':
+      return { parts: [], next: { starting: position, run: entry.run, reply: null } };
+    case 'user':
+      return { parts: [messagePart(projection, entry)], next: {} };
+    case 'reply': {
+      const reply = nextReply(projection, entry.iteration);
+      const { parts, calls } = replyParts(projection, reply, entry);
+      return { parts, next: { reply, calls } };
+    }
+    case 'outcomes':
+      return { parts: entry.outcomes.flatMap((outcome) => resultParts(projection, outcome)), next: {} };
+    case 'boundary':
+      return { parts: [plainPart(projection, 'agent.thread_context_compacted')], next: {} };
+    case 'steered':
+      return steeredParts(projection, entry);
+    case 'run_ended': {
+      const { spend, durationMs } = entry.ended;
+      const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
+      return { parts: endParts(projection, entry.ended, usageOf(sum)), next: { spending: sum } };
+    }
+    case 'session_closed':
+      return { parts: [terminatedPart(projection.session)], next: {} };
+    case 'microcompact':
+    case 'collapse_staged':
+    case 'collapse_committed':
+    case 'snip':
+    case 'epoch':
+    case 'files':
+    case 'notice':
+    case 'transition':
+      return { parts: [], next: {} };
+  }
+}
+
+function messagePart(projection: Projection, entry: Extract<Entry, { kind: 'user' }>): Part {
+  return {
+    id: messageEventId(projection.session, entry.id),
+    type: 'user.message',
+    make: (about, bodies) => ({ ...about, type: 'user.message', content: contentOfMessage(entry.body, bodies) }),
+  };
+}
+
+function plainPart(projection: Projection, type: 'agent.thread_context_compacted'): Part {
+  return { id: partId(projection, projection.position, type), type, make: (about) => ({ ...about, type }) };
+}
+
+/** The end of a session that its transcript does not tell; `at` is in milliseconds since the epoch. */
+export function terminatedFact(session: string, at: number, last: EventFact | undefined): EventFact {
+  const part = terminatedPart(session);
+  const micros = Math.max(at * 1000, (last?.at ?? 0) + 1);
+  const about = { id: part.id, processed_at: formatMicros(micros) };
+  return { id: part.id, type: part.type, at: micros, entry: null, make: (bodies) => part.make(about, bodies) };
+}
+
+const terminatedPart = (session: string): Part => ({
+  id: terminatedId(session),
+  type: 'session.status_terminated',
+  make: (about) => ({ ...about, type: 'session.status_terminated' }),
+});
+
+function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'steered' }>): Step {
+  const rewound = rewoundIn(entry);
+  if (rewound?.to !== undefined) return { parts: [], next: { branch: rewound.from, reply: null } };
+  if (entry.steered.action !== 'interrupt') return { parts: [], next: {} };
+  const part: Part = {
+    id: interruptId(projection),
+    type: 'user.interrupt',
+    make: (about) => ({ ...about, type: 'user.interrupt' }),
+  };
+  return { parts: [part], next: { interrupts: projection.interrupts + 1 } };
+}
+
+/** The result of a call of the reply before; an outcome of another reply has no event. */
+function resultParts(projection: Projection, outcome: Outcome): readonly Part[] {
+  const { reply, calls, position } = projection;
+  const name = calls[outcome.index];
+  if (reply === null || name === undefined) return [];
+  const id = partId(projection, position, 'result', outcome.index);
+  const call = replyPartId(projection, reply, 'call', outcome.index);
+  const isMcp = name.startsWith('mcp__');
+  const type = isMcp ? 'agent.mcp_tool_result' : 'agent.tool_result';
+  const make: Part['make'] = (about, bodies) => {
+    const result = { ...about, content: contentOfOutcome(outcome, bodies), is_error: outcome.isError };
+    return isMcp
+      ? { ...result, type: 'agent.mcp_tool_result', mcp_tool_use_id: call }
+      : { ...result, type: 'agent.tool_result', tool_use_id: call };
+  };
+  return [{ id, type, make }];
+}
+
+/** Returns an entry's own time, in milliseconds since the epoch; others have that of the entry before. */
+function timeOf(entry: Entry): number | undefined {
+  if (entry.kind === 'run_started' || entry.kind === 'reply') return entry.at;
+  if (entry.kind === 'run_ended') return entry.ended.at;
+  return entry.kind === 'steered' ? entry.steered.at : undefined;
+}

@@ -1,0 +1,87 @@
+// The events of one reply, in their order (G34, G35): spans of attempts that died, the span of the
+// attempt that was stored, and in it the thinking, the text and the calls.
+import type { ReplyEntry } from '../../client/index.ts';
+import { isRepeated } from '../../store/log/entries.ts';
+import { type Part, type Projection, type ReplyPlace, replyPartId } from './parts.ts';
+
+/** A step that was retried for hours has as many attempts: only the newest are reported. */
+const MOST_DEAD = 20;
+
+type ReplyParts = { readonly parts: readonly Part[]; readonly calls: Readonly<Record<number, string>> };
+
+export function replyParts(projection: Projection, place: ReplyPlace, entry: ReplyEntry): ReplyParts {
+  const name: Name = (...part) => replyPartId(projection, place, ...part);
+  const first = Math.max(1, entry.attempt - MOST_DEAD);
+  const dead = Array.from({ length: entry.attempt - first }, (_, at) => first + at);
+  const calls = callsOf(entry);
+  const parts = [
+    ...dead.flatMap((attempt) => [spanStart(name, attempt), spanEnd(name, attempt, null)]),
+    spanStart(name, entry.attempt),
+    ...thinkingParts(name, entry),
+    ...messageParts(name, entry),
+    ...calls.map(({ index, name: tool, input }) => callPart(name('call', index), tool, input)),
+    spanEnd(name, entry.attempt, entry),
+  ];
+  return { parts, calls: Object.fromEntries(calls.map((call) => [call.index, call.name])) };
+}
+
+type Name = (...part: (string | number)[]) => string;
+type Call = { readonly index: number; readonly name: string; readonly input: Record<string, unknown> };
+
+/** Only the first of two calls with one id counts (L39). */
+function callsOf(entry: ReplyEntry): readonly Call[] {
+  return entry.message.content.flatMap((block, index) =>
+    block.type === 'tool_use' && !isRepeated(entry, index)
+      ? [{ index, name: block.name, input: block.input as Record<string, unknown> }]
+      : [],
+  );
+}
+
+function spanStart(name: Name, attempt: number): Part {
+  const type = 'span.model_request_start';
+  return { id: name('start', attempt), type, make: (about) => ({ ...about, type }) };
+}
+
+/** `entry`: null for an attempt that died. */
+function spanEnd(name: Name, attempt: number, entry: ReplyEntry | null): Part {
+  const type = 'span.model_request_end';
+  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = entry?.spend.usage ?? {};
+  const model_usage = {
+    input_tokens: input,
+    output_tokens: output,
+    cache_creation_input_tokens: cacheWrite,
+    cache_read_input_tokens: cacheRead,
+  };
+  const is_error = entry === null;
+  const model_request_start_id = name('start', attempt);
+  return {
+    id: name('end', attempt),
+    type,
+    make: (about) => ({ ...about, type, is_error, model_request_start_id, model_usage }),
+  };
+}
+
+/** A signal without words, once a reply. */
+function thinkingParts(name: Name, { message, attempt }: ReplyEntry): readonly Part[] {
+  const type = 'agent.thinking';
+  if (!message.content.some((block) => block.type === 'thinking' || block.type === 'redacted_thinking')) return [];
+  return [{ id: name('thinking', attempt), type, make: (about) => ({ ...about, type }) }];
+}
+
+function messageParts(name: Name, { message, attempt }: ReplyEntry): readonly Part[] {
+  const type = 'agent.message';
+  const content = message.content.flatMap((block) =>
+    block.type === 'text' && block.text !== '' ? [{ type: 'text' as const, text: block.text }] : [],
+  );
+  if (content.length === 0) return [];
+  return [{ id: name('message', attempt), type, make: (about) => ({ ...about, type, content }) }];
+}
+
+/** Tools of MCP servers are named `mcp__server__tool`. */
+function callPart(id: string, tool: string, input: Record<string, unknown>): Part {
+  const [, mcp_server_name, name] = /^mcp__(.+?)__(.+)$/s.exec(tool) ?? [];
+  if (mcp_server_name === undefined || name === undefined)
+    return { id, type: 'agent.tool_use', make: (about) => ({ ...about, type: 'agent.tool_use', name: tool, input }) };
+  const type = 'agent.mcp_tool_use';
+  return { id, type, make: (about) => ({ ...about, type, mcp_server_name, name, input }) };
+}

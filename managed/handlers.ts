@@ -1,0 +1,262 @@
+// What each served route does: it reads its query and body by their schemas, and calls the resource
+// that it is about.
+import type {
+  BetaManagedAgentsDeletedSession,
+  BetaManagedAgentsSession,
+  BetaManagedAgentsSessionEvent,
+} from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
+import { Agents, placeOfAgent } from './agents.ts';
+import { Environments, placeOfEnvironment } from './environments.ts';
+import { notFound, unsupported } from './errors.ts';
+import { EventBus } from './events/bus.ts';
+import { awaitRest, openStream } from './events/stream.ts';
+import { Timelines } from './events/timelines.ts';
+import { formatMicros, newId, type Prefix, isId } from './ids.ts';
+import { ManagedStore } from './log/stored.ts';
+import { type Cursors, cursors, type ListRequest, pageOf } from './pages.ts';
+import type { ManagedPorts } from './ports.ts';
+import { reserveIds } from './request-log.ts';
+import { sendEvents } from './send.ts';
+import { placeOfSession, Sessions } from './sessions.ts';
+import * as agentShapes from './shapes/agents.ts';
+import * as environmentShapes from './shapes/environments.ts';
+import { parseBody, parseQuery, type Query } from './shapes/parse.ts';
+import * as shapes from './shapes/sessions.ts';
+import type { ServedName } from './surface.ts';
+
+export type ManagedRequest = {
+  /** The name of the person who asks. */
+  readonly person: string;
+  readonly path: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  readonly body: unknown;
+  /** The header Idempotency-Key. */
+  readonly key: string | undefined;
+  /** How often the SDK has sent the request before. */
+  readonly retries: number;
+  readonly lastEventId: string | undefined;
+  /** Aborts when the server closes. */
+  readonly closing: AbortSignal;
+  /** Must be called once when a stream is over. */
+  readonly left: () => void;
+};
+
+export type Handler = (request: ManagedRequest) => Promise<object>;
+
+type Paged<Item> = { readonly data: readonly Item[]; readonly next_page: string | null };
+
+/** What all handlers work with. */
+type Parts = {
+  readonly ports: ManagedPorts;
+  readonly stored: ManagedStore;
+  readonly agents: Agents;
+  readonly environments: Environments;
+  readonly timelines: Timelines;
+  readonly sessions: Sessions;
+  readonly bus: EventBus;
+  readonly cursors: () => Promise<Cursors>;
+};
+
+export function createHandlers(ports: ManagedPorts): Readonly<Record<ServedName, Handler>> {
+  const stored = new ManagedStore(ports.store, ports.now);
+  const agents = new Agents(stored, ports.now);
+  const environments = new Environments(stored, ports.now);
+  const timelines = new Timelines(ports);
+  const sessions = new Sessions({ ports, stored, agents, environments, timelines });
+  const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
+  const parts = { ports, stored, agents, environments, timelines, sessions, bus: new EventBus(), cursors: sealing };
+  return {
+    ...agentHandlers(parts),
+    ...environmentHandlers(parts),
+    ...sessionHandlers(parts),
+    ...eventHandlers(parts),
+  };
+}
+
+/** Reads an id of the path: one that cannot be an id of its kind is not found. */
+function idIn({ params }: ManagedRequest, name: string, prefix: Prefix, what: string, code?: string): string {
+  const id = params[name] ?? '';
+  if (!isId(prefix, id)) throw notFound(what, id, code);
+  return id;
+}
+
+const agentIn = (request: ManagedRequest): string => idIn(request, 'agent_id', 'agent', 'Agent');
+const environmentIn = (request: ManagedRequest): string =>
+  idIn(request, 'environment_id', 'env', 'Environment', 'environment_not_found');
+const sessionIn = (request: ManagedRequest): string => idIn(request, 'session_id', 'sesn', 'Session');
+
+/** Everything of a query that chooses items. */
+const filterOf = (query: Readonly<Record<string, unknown>>): unknown => ({
+  ...query,
+  limit: undefined,
+  page: undefined,
+});
+
+const reserveId = async ({ ports }: Parts, request: ManagedRequest, prefix: Prefix): Promise<string> =>
+  (await reserveIds(ports, request, () => [newId(prefix)]))[0]!;
+
+function agentHandlers(parts: Parts) {
+  const { agents } = parts;
+  return {
+    'agents.create': async (request) => {
+      const body = parseBody(agentShapes.agentCreate, request.body);
+      return agents.create(await reserveId(parts, request, 'agent'), request.person, body);
+    },
+    'agents.retrieve': (request) => {
+      const { version } = parseQuery(agentShapes.agentRetrieve, request.query);
+      return agents.retrieve(agentIn(request), version);
+    },
+    'agents.update': (request) =>
+      agents.update(agentIn(request), request.person, parseBody(agentShapes.agentUpdate, request.body)),
+    'agents.archive': (request) => agents.archive(agentIn(request), request.person),
+    'agents.list': async (request): Promise<Paged<BetaManagedAgentsAgent>> => {
+      const query = parseQuery(agentShapes.agentList, request.query);
+      const list: ListRequest = { list: 'agents', order: 'desc', filter: filterOf(query), ...pageIn(query) };
+      const page = pageOf(await parts.cursors(), list, await agents.list(query), placeOfAgent);
+      const data = await Promise.all(page.items.map(([id, item]) => agents.show(id, item)));
+      return { data, next_page: page.next };
+    },
+    'agents.versions.list': async (request): Promise<Paged<BetaManagedAgentsAgent>> => {
+      const query = parseQuery(agentShapes.pageQuery, request.query);
+      const id = agentIn(request);
+      const { versions } = await agents.item(id);
+      const numbers = versions.map((_, at) => at + 1).toReversed();
+      const list: ListRequest = { list: `versions ${id}`, order: 'desc', filter: null, ...pageIn(query) };
+      const page = pageOf(await parts.cursors(), list, numbers, (n) => String(n).padStart(9, '0'));
+      return { data: await Promise.all(page.items.map((n) => agents.retrieve(id, n))), next_page: page.next };
+    },
+  } satisfies Partial<Record<ServedName, Handler>>;
+}
+
+/** The size and the cursor of a page, where they were sent. */
+const pageIn = ({ limit, page }: { readonly limit?: number | undefined; readonly page?: string | undefined }) => ({
+  limit,
+  page,
+});
+
+function environmentHandlers(parts: Parts) {
+  const { environments } = parts;
+  return {
+    'environments.create': async (request) => {
+      const body = parseBody(environmentShapes.environmentCreate, request.body);
+      return environments.create(await reserveId(parts, request, 'env'), request.person, body);
+    },
+    'environments.retrieve': (request) => environments.retrieve(environmentIn(request)),
+    'environments.update': (request) => {
+      const body = parseBody(environmentShapes.environmentUpdate, request.body);
+      return environments.update(environmentIn(request), request.person, body);
+    },
+    'environments.archive': (request) => environments.archive(environmentIn(request), request.person),
+    'environments.delete': async (request): Promise<BetaEnvironmentDeleteResponse> => {
+      const id = environmentIn(request);
+      await environments.delete(id, request.person);
+      return { id, type: 'environment_deleted' };
+    },
+    'environments.list': async (request): Promise<Paged<BetaEnvironment>> => {
+      const query = parseQuery(agentShapes.listQuery, request.query);
+      const list: ListRequest = { list: 'environments', order: 'desc', filter: filterOf(query), ...pageIn(query) };
+      const all = await environments.list(query.include_archived === true);
+      const page = pageOf(await parts.cursors(), list, all, placeOfEnvironment);
+      return { data: page.items, next_page: page.next };
+    },
+  } satisfies Partial<Record<ServedName, Handler>>;
+}
+
+function sessionHandlers(parts: Parts) {
+  const { sessions, bus } = parts;
+  return {
+    'sessions.create': async (request): Promise<BetaManagedAgentsSession> => {
+      const body = parseBody(shapes.sessionCreate, refuseEventTypes(request.body, 'initial_events'));
+      const { initial_events: events = [] } = body;
+      const makeIds = () => [newId('sesn'), ...events.map(() => newId('sevt'))];
+      const [id = '', ...ids] = await reserveIds(parts.ports, request, makeIds);
+      await sessions.create(id, request.person, body);
+      if (events.length > 0) await sendEvents(parts, { session: id, by: request.person, events, ids });
+      return sessions.show(await sessions.find(id));
+    },
+    'sessions.retrieve': async (request) => sessions.show(await sessions.find(sessionIn(request))),
+    'sessions.update': (request) =>
+      sessions.update(sessionIn(request), request.person, parseBody(shapes.sessionUpdate, request.body)),
+    'sessions.archive': async (request) => {
+      const id = sessionIn(request);
+      const session = await sessions.archive(id, request.person);
+      bus.publish(id, {});
+      return session;
+    },
+    'sessions.delete': async (request): Promise<BetaManagedAgentsDeletedSession> => {
+      const id = sessionIn(request);
+      await awaitRest(sessions, id, request.closing);
+      await sessions.delete(id, request.person);
+      bus.publish(id, {});
+      return { id, type: 'session_deleted' };
+    },
+    'sessions.list': async (request): Promise<Paged<BetaManagedAgentsSession> & { prev_page: string | null }> => {
+      const query = parseQuery(shapes.sessionList, request.query);
+      const { order = 'desc' } = query;
+      const list: ListRequest = { list: 'sessions', order, filter: filterOf(query), ...pageIn(query) };
+      const all = await sessions.list(query);
+      const page = pageOf(await parts.cursors(), list, all, ({ id, item }) => placeOfSession([id, item]));
+      const found = await sessions.lookAt(page.items);
+      const data = await Promise.all(found.map((one) => sessions.show(one)));
+      return { data, next_page: page.next, prev_page: page.prev };
+    },
+  } satisfies Partial<Record<ServedName, Handler>>;
+}
+
+/** Events page by a thousand unless a request says otherwise. */
+const EVENTS_LIMIT = 1_000;
+
+function eventHandlers(parts: Parts) {
+  const { sessions, timelines } = parts;
+  return {
+    'sessions.events.send': async (request) => {
+      const { events } = parseBody(shapes.eventSend, refuseEventTypes(request.body, 'events'));
+      const session = sessionIn(request);
+      await sessions.item(session);
+      const ids = await reserveIds(parts.ports, request, () => events.map(() => newId('sevt')));
+      return { data: await sendEvents(parts, { session, by: request.person, events, ids }) };
+    },
+    'sessions.events.list': async (request): Promise<Paged<BetaManagedAgentsSessionEvent>> => {
+      const query = parseQuery(shapes.eventList, request.query);
+      const { order = 'asc', types, limit = EVENTS_LIMIT } = query;
+      const found = await sessions.find(sessionIn(request));
+      const { facts } = await sessions.timeline(found);
+      const chosen = facts.filter(
+        ({ type, at }) =>
+          (types === undefined || types.length === 0 || types.includes(type)) && shapes.isWithin(at, query),
+      );
+      const list: ListRequest = { list: `events ${found.id}`, order, filter: filterOf(query), ...pageIn(query), limit };
+      const sorted = order === 'asc' ? chosen : chosen.toReversed();
+      const page = pageOf(await parts.cursors(), list, sorted, ({ at }) => formatMicros(at));
+      return { data: await timelines.write(page.items), next_page: page.next };
+    },
+    'sessions.events.stream': (request) => {
+      const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);
+      const { closing, left, lastEventId: last } = request;
+      return openStream(parts, { session: sessionIn(request), last, deltas, closing, left });
+    },
+  } satisfies Partial<Record<ServedName, Handler>>;
+}
+
+const SERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.message', 'user.interrupt']);
+const KNOWN_EVENTS: ReadonlySet<unknown> = new Set([
+  'user.tool_confirmation',
+  'user.custom_tool_result',
+  'user.tool_result',
+  'user.define_outcome',
+  'system.message',
+]);
+
+/** Refuses by name the events of the API that are not served yet, before their fields are read. */
+function refuseEventTypes(body: unknown, field: 'events' | 'initial_events'): unknown {
+  const events = (body as Readonly<Record<string, unknown>> | null)?.[field];
+  for (const [at, event] of Array.isArray(events) ? (events as unknown[]).entries() : []) {
+    const { type } = (event ?? {}) as { readonly type?: unknown };
+    if (!SERVED_EVENTS.has(type) && KNOWN_EVENTS.has(type))
+      throw unsupported(`${field}.${at}.type`, `events of type "${String(type)}" are not served yet`);
+  }
+  return body;
+}

@@ -1,0 +1,113 @@
+// What the resource logs hold, and the logs of one store. Versions of agents never change, so a log
+// names them by their hash and the bodies are values of the store.
+import { randomBytes } from 'node:crypto';
+import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
+import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { Store } from '../../client/index.ts';
+import { parseStored, StoreError } from '../../store/values/store.ts';
+import { RecentMap } from '../../system/recent-map.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { ResourceLog, type Resources } from './resource-log.ts';
+
+/** The parts of an agent that a version fixes. */
+export type AgentVersion = Omit<BetaManagedAgentsAgent, 'archived_at'>;
+
+/** Times in milliseconds since the epoch; the newest version comes last. */
+export type AgentItem = {
+  readonly createdAt: number;
+  readonly archivedAt: number | null;
+  readonly versions: readonly Hash[];
+};
+
+export type EnvironmentItem = BetaEnvironment;
+
+/** Times in milliseconds since the epoch. `agent` is the hash of a BetaManagedAgentsSessionAgent. */
+export type SessionItem = {
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly archivedAt: number | null;
+  readonly title: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly environment: string;
+  readonly agentId: string;
+  readonly agentVersion: number;
+  readonly agent: Hash;
+  /** Whether a workflow was started: a session without messages has none (G3). */
+  readonly isStarted: boolean;
+};
+
+/** One log takes some 60 records a second on a folder, so sessions have sixteen. */
+const SHARDS = 16;
+/** Milliseconds for which lists reuse what was read. */
+export const LIST_AGE_MS = 1_000;
+const MOST_VALUES = 500;
+
+export class ManagedStore {
+  readonly agents: ResourceLog<AgentItem>;
+  readonly environments: ResourceLog<EnvironmentItem>;
+  readonly #sessions: readonly ResourceLog<SessionItem>[];
+  readonly #store: Store;
+  readonly #values = new RecentMap<Hash, unknown>(MOST_VALUES);
+  #secret: Promise<Uint8Array> | undefined;
+
+  constructor(store: Store, now: () => number) {
+    this.#store = store;
+    this.agents = new ResourceLog({ store, name: 'agents', now });
+    this.environments = new ResourceLog({ store, name: 'environments', now });
+    this.#sessions = Array.from({ length: SHARDS }, (_, n) => new ResourceLog({ store, name: `sessions-${n}`, now }));
+  }
+
+  /** Returns the log that holds the session. */
+  sessionLog(id: string): ResourceLog<SessionItem> {
+    return this.#sessions[Number.parseInt(id.slice(-1), 36) % SHARDS]!;
+  }
+
+  async listSessions(): Promise<readonly (readonly [string, SessionItem])[]> {
+    const shards: Resources<SessionItem>[] = await Promise.all(this.#sessions.map((log) => log.read(LIST_AGE_MS)));
+    return shards.flatMap((items) => [...items]);
+  }
+
+  async putVersion(version: AgentVersion): Promise<Hash> {
+    return this.#put(version);
+  }
+
+  version(hash: Hash): Promise<AgentVersion> {
+    return this.#get<AgentVersion>(hash);
+  }
+
+  async putSessionAgent(agent: BetaManagedAgentsSessionAgent): Promise<Hash> {
+    return this.#put(agent);
+  }
+
+  sessionAgent(hash: Hash): Promise<BetaManagedAgentsSessionAgent> {
+    return this.#get<BetaManagedAgentsSessionAgent>(hash);
+  }
+
+  /** Returns the key that seals cursors; all servers of the store have the same. */
+  secret(): Promise<Uint8Array> {
+    return (this.#secret ??= this.#readSecret());
+  }
+
+  async #readSecret(): Promise<Uint8Array> {
+    const key = 'managed/cursor-key';
+    const known = await this.#store.read(key);
+    if (known) return known;
+    const bytes = randomBytes(32);
+    const outcome = await this.#store.create(key, bytes);
+    return outcome.kind === 'created' ? bytes : outcome.bytes;
+  }
+
+  #put(value: object): Promise<Hash> {
+    return this.#store.put(Buffer.from(JSON.stringify(value)));
+  }
+
+  async #get<T>(hash: Hash): Promise<T> {
+    const known = this.#values.get(hash);
+    if (known !== undefined) return known as T;
+    const value = parseStored(await this.#store.get(hash));
+    if (value === undefined) throw new StoreError('corrupt', `stored value ${hash} is no JSON`);
+    this.#values.set(hash, value);
+    return value as T;
+  }
+}

@@ -1,0 +1,56 @@
+// What the Managed Agents face needs from outside: the client's methods in a person's name, how a
+// session stands, its newest step, its live channel, and the store.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ChannelItem, PerdureClient, SessionDescription, Store } from '../client/index.ts';
+import type { NewestStep, OpenedServer } from '../client/faces/types.ts';
+import { callUntilAnswered, impatient } from '../client/sessions/persist.ts';
+import { newestStepOf } from '../client/sessions/newest-head.ts';
+import type { PagePorts } from '../page/ports.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
+
+/** Methods that act on a session for a person. */
+export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel'>;
+
+export type ManagedPorts = {
+  /** Acts in a person's name, which Temporal's history notes. */
+  as(name: string): ManagedActing;
+  /** Throws ClientProblem `no_session` when there is no workflow. */
+  describe(session: string): Promise<SessionDescription>;
+  /** Returns the newest head, and the input of a step that is under way. */
+  newestStep(session: SessionId): Promise<NewestStep>;
+  live(session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem>;
+  /** Removes the workflow and its history from the server. */
+  removeWorkflow(session: SessionId): Promise<void>;
+  /** Makes the session's own folder where it is missing, and returns its absolute path. */
+  openWorkspace(session: string): Promise<string>;
+  readonly store: Store;
+  /** Milliseconds since the epoch. */
+  now(): number;
+};
+
+/** `root` is the absolute path of the folder that holds the sessions' workspaces. */
+export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, root: string): ManagedPorts {
+  const { client } = temporal;
+  const { namespace } = client.options;
+  return {
+    as: (name) => ports.as(name, 'over HTTP'),
+    describe: (session) => ports.describe(session),
+    newestStep: (session) =>
+      callUntilAnswered(client, `read session ${session}`, () => newestStepOf(client, session), impatient),
+    live: (session, signal) => ports.live(session, signal),
+    removeWorkflow: async (session) => {
+      const workflowExecution = { workflowId: session };
+      await callUntilAnswered(client, `delete session ${session}`, () =>
+        client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution }),
+      );
+    },
+    openWorkspace: async (session) => {
+      const folder = join(root, session);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    },
+    store: ports.store,
+    now: Date.now,
+  };
+}

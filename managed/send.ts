@@ -1,0 +1,123 @@
+// Sends events to a session (G44–G47): all are checked against one state before the first is sent.
+// The first message starts the session's workflow.
+import type {
+  BetaManagedAgentsSendSessionEvents,
+  BetaManagedAgentsUserMessageEvent,
+} from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { PromptBlock } from '../client/index.ts';
+import { parsePrompt } from '../client/sessions/prompt.ts';
+import { ClientProblem } from '../client/problem.ts';
+import { optionsOfAgent } from './agent-options.ts';
+import { invalid, unsupported } from './errors.ts';
+import { interruptId } from './events/parts.ts';
+import type { EventBus } from './events/bus.ts';
+import { formatTime } from './ids.ts';
+import type { ManagedStore } from './log/stored.ts';
+import type { ManagedPorts } from './ports.ts';
+import { type FoundSession, type Sessions, statusOf } from './sessions.ts';
+import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
+
+type SendParts = {
+  readonly ports: ManagedPorts;
+  readonly stored: ManagedStore;
+  readonly sessions: Sessions;
+  readonly bus: EventBus;
+};
+
+type StoredEvent = NonNullable<BetaManagedAgentsSendSessionEvents['data']>[number];
+type SentContent = BetaManagedAgentsUserMessageEvent['content'];
+
+/** `ids` has one for each event. Throws ManagedError or ClientProblem; nothing was sent then. */
+export async function sendEvents(
+  parts: SendParts,
+  { session, by, events, ids }: { session: string; by: string; events: readonly SentEvent[]; ids: readonly string[] },
+): Promise<StoredEvent[]> {
+  const found = await parts.sessions.find(session);
+  refuseEnded(found);
+  for (const [at, event] of events.entries()) checkEvent(event, at);
+  const sent: StoredEvent[] = [];
+  try {
+    for (const [at, event] of events.entries()) {
+      const id = ids[at]!;
+      const isFollowing = sent.some(({ type }) => type === 'user.message');
+      if (event.type === 'user.message') sent.push(await sendMessage(parts, found, by, { id, content: event.content }));
+      else sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
+    }
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'closed') throw archivedProblem(session);
+    throw error;
+  }
+  return sent;
+}
+
+/** Foreign clients match these words. */
+const archivedProblem = (session: string) =>
+  invalid(`Cannot send events to archived session: ${session}`, undefined, 'session_archived');
+
+function refuseEnded(found: FoundSession): void {
+  if (statusOf(found) === 'terminated') throw archivedProblem(found.id);
+}
+
+function checkEvent(event: SentEvent, at: number): void {
+  if (event.type === 'user.message') {
+    parsePrompt(promptOf(event.content, `events.${at}.content`));
+    return;
+  }
+  if (event.session_thread_id) throw invalid(`events.${at}.session_thread_id: there is no such thread`, `events.${at}`);
+}
+
+function promptOf(content: readonly MessageBlock[], path: string): readonly PromptBlock[] {
+  return content.map((block, index): PromptBlock => {
+    const where = `${path}.${index}`;
+    if (block.type === 'redacted') throw invalid(`${where}: a redacted block cannot be sent`, where);
+    if (block.type !== 'text' && (block.source.type === 'url' || block.source.type === 'file'))
+      throw unsupported(`${where}.source`, `sources of type "${block.source.type}" are not served yet: send base64`);
+    return block as PromptBlock;
+  });
+}
+
+type Message = { readonly id: string; readonly content: readonly MessageBlock[] };
+
+/** The message's id is its event's id. */
+async function sendMessage(
+  { ports, stored, sessions, bus }: SendParts,
+  { id: session, item }: FoundSession,
+  by: string,
+  { id, content }: Message,
+): Promise<StoredEvent> {
+  const cwd = await ports.openWorkspace(session);
+  const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), cwd);
+  const prompt = promptOf(content, 'content');
+  await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
+  if (!item.isStarted) await sessions.change(session, by, (now) => (now.isStarted ? now : { ...now, isStarted: true }));
+  const { text, media } = parsePrompt(prompt);
+  const event: StoredEvent = {
+    id,
+    type: 'user.message',
+    content: media.length === 0 ? [{ type: 'text', text }] : withoutRedacted(content),
+    processed_at: null,
+  };
+  bus.publish(session, { queued: event });
+  return event;
+}
+
+/** JSON has no undefined, so that the blocks have the SDK's type as they were sent. */
+const withoutRedacted = (content: readonly MessageBlock[]): SentContent =>
+  content.filter(({ type }) => type !== 'redacted') as SentContent;
+
+/** An idle session echoes an interrupt, which changes nothing. */
+async function sendInterrupt(
+  { ports, sessions, bus }: SendParts,
+  found: FoundSession,
+  by: string,
+  { id: messageId, isFollowing }: { readonly id: string; readonly isFollowing: boolean },
+): Promise<StoredEvent> {
+  const { projection } = await sessions.timeline(found);
+  const id = interruptId(projection);
+  if (statusOf(found) === 'idle' && !isFollowing)
+    return { id, type: 'user.interrupt', processed_at: formatTime(ports.now()) };
+  await ports.as(by).interrupt(found.id, { messageId });
+  const event: StoredEvent = { id, type: 'user.interrupt', processed_at: null };
+  bus.publish(found.id, { queued: event });
+  return event;
+}

@@ -1,0 +1,292 @@
+// Sessions (G20–G28). The log holds what a request sets; how a session stands and what it used come
+// from its workflow and its transcript. A session without messages has no workflow (G3).
+import type { z } from 'zod';
+import type {
+  BetaManagedAgentsSession,
+  BetaManagedAgentsSessionAgent,
+} from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { SessionDescription } from '../client/index.ts';
+import { ClientProblem } from '../client/problem.ts';
+import { createLimit } from '../system/async.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
+import type { Environments } from './environments.ts';
+import { conflict, invalid, notFound, unsupported } from './errors.ts';
+import { formatTime } from './ids.ts';
+import type { ManagedStore, SessionItem } from './log/stored.ts';
+import type { EventFact } from './events/parts.ts';
+import { terminatedFact } from './events/project.ts';
+import { usageOf } from './events/run-end.ts';
+import type { Timeline, Timelines } from './events/timelines.ts';
+import type { ManagedPorts } from './ports.ts';
+import { patchMetadata } from './shapes/parse.ts';
+import {
+  type AgentChoice,
+  isWithin,
+  type sessionCreate,
+  type sessionList,
+  type SessionStatus,
+  type sessionUpdate,
+} from './shapes/sessions.ts';
+
+/** Sessions that a list looks at side by side. */
+const LOOKS = 16;
+
+export type SessionParts = {
+  readonly ports: ManagedPorts;
+  readonly stored: ManagedStore;
+  readonly agents: Agents;
+  readonly environments: Environments;
+  readonly timelines: Timelines;
+};
+
+/** A session of the log with its workflow as it stands; null where there is none. */
+export type FoundSession = {
+  readonly id: string;
+  readonly item: SessionItem;
+  readonly description: SessionDescription | null;
+};
+
+export class Sessions {
+  readonly #parts: SessionParts;
+  readonly #few = createLimit(LOOKS);
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+  }
+
+  /** A repeated request with the same `id` creates nothing new. */
+  async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
+    refuseUnservedParts(body);
+    const { stored, environments, ports } = this.#parts;
+    const environment = await environments.retrieve(body.environment_id);
+    if (environment.archived_at !== null)
+      throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
+    const agent = await this.#chooseAgent(body.agent);
+    const hash = await stored.putSessionAgent(agent);
+    const at = ports.now();
+    const item: SessionItem = {
+      createdAt: at,
+      updatedAt: at,
+      archivedAt: null,
+      title: body.title ?? null,
+      metadata: body.metadata ?? {},
+      environment: environment.id,
+      agentId: agent.id,
+      agentVersion: agent.version,
+      agent: hash,
+      isStarted: false,
+    };
+    await stored.sessionLog(id).append(by, (all) => (all.has(id) ? null : { id, item }));
+  }
+
+  /** Returns the agent as the session has it: a version, with what the request overrides. */
+  async #chooseAgent(choice: AgentChoice): Promise<BetaManagedAgentsSessionAgent> {
+    const { id, version } = typeof choice === 'string' ? { id: choice, version: undefined } : choice;
+    const {
+      archived_at,
+      created_at: _,
+      updated_at: __,
+      metadata: ___,
+      ...agent
+    } = await this.#parts.agents.retrieve(id, version);
+    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
+    const own: BetaManagedAgentsSessionAgent = { ...agent, multiagent: null };
+    if (typeof choice === 'string' || choice.type === 'agent') return own;
+    refuseUnserved(choice, 'agent.');
+    return {
+      ...own,
+      ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
+      ...(choice.system !== undefined && { system: choice.system }),
+      ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
+    };
+  }
+
+  /** Throws ManagedError 404. */
+  async item(id: string): Promise<SessionItem> {
+    const item = (await this.#parts.stored.sessionLog(id).read()).get(id);
+    if (!item) throw notFound('Session', id);
+    return item;
+  }
+
+  async find(id: string): Promise<FoundSession> {
+    return this.#look(id, await this.item(id));
+  }
+
+  async #look(id: string, item: SessionItem): Promise<FoundSession> {
+    if (!item.isStarted) return { id, item, description: null };
+    try {
+      return { id, item, description: await this.#parts.ports.describe(id) };
+    } catch (error) {
+      if (error instanceof ClientProblem && error.kind === 'no_session') return { id, item, description: null };
+      throw error;
+    }
+  }
+
+  async show(found: FoundSession): Promise<BetaManagedAgentsSession> {
+    const { id, item, description } = found;
+    const { projection } = await this.#parts.timelines.upTo(id, description?.head ?? null);
+    const usage = usageOf(projection.spending);
+    return {
+      id,
+      type: 'session',
+      agent: await this.#parts.stored.sessionAgent(item.agent),
+      archived_at: item.archivedAt === null ? null : formatTime(item.archivedAt),
+      budget: null,
+      created_at: formatTime(item.createdAt),
+      deployment_id: null,
+      environment_id: item.environment,
+      metadata: { ...item.metadata },
+      outcome_evaluations: [],
+      resources: [],
+      stats: { active_seconds: projection.spending.ms / 1000 },
+      status: statusOf(found),
+      title: item.title,
+      updated_at: formatTime(item.updatedAt),
+      usage,
+      vault_ids: [],
+      ...perdureFacts(description),
+    } satisfies BetaManagedAgentsSession & Extension;
+  }
+
+  async update(id: string, by: string, body: z.output<typeof sessionUpdate>): Promise<BetaManagedAgentsSession> {
+    refuseUnservedParts(body);
+    await this.change(id, by, (item) => {
+      if (item.archivedAt !== null) throw invalid(`Session ${id} is archived and cannot be changed`);
+      const title = body.title === undefined ? item.title : body.title;
+      return { ...item, title, metadata: patchMetadata(item.metadata, body.metadata) };
+    });
+    return this.show(await this.find(id));
+  }
+
+  /** Cancels what runs, and ends the session for good (L49). */
+  async archive(id: string, by: string): Promise<BetaManagedAgentsSession> {
+    const { item, description } = await this.find(id);
+    if (item.archivedAt === null) {
+      if (description?.status === 'open') await this.#cancel(id, by);
+      const archivedAt = this.#parts.ports.now();
+      await this.change(id, by, (current) => (current.archivedAt === null ? { ...current, archivedAt } : current));
+    }
+    return this.show(await this.find(id));
+  }
+
+  async #cancel(id: string, by: string): Promise<void> {
+    try {
+      await this.#parts.ports.as(by).cancel(id);
+    } catch (error) {
+      // It has closed meanwhile.
+      if (!(error instanceof ClientProblem) || error.kind !== 'closed') throw error;
+    }
+  }
+
+  /** Removes the session and its workflow. Throws ManagedError 409 while it runs. */
+  async delete(id: string, by: string): Promise<void> {
+    const found = await this.find(id);
+    const status = statusOf(found);
+    if (status === 'running' || status === 'rescheduling')
+      throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
+    if (found.description) await this.#parts.ports.removeWorkflow(id as SessionId);
+    await this.#parts.stored.sessionLog(id).append(by, (all) => (all.has(id) ? { id, item: null } : null));
+  }
+
+  /** Changes a session of the log; the same item changes nothing. */
+  change(id: string, by: string, change: (item: SessionItem) => SessionItem): Promise<void> {
+    return this.#parts.stored.sessionLog(id).append(by, (all) => {
+      const item = all.get(id);
+      if (!item) throw notFound('Session', id);
+      const next = change(item);
+      return next === item ? null : { id, item: { ...next, updatedAt: this.#parts.ports.now() } };
+    });
+  }
+
+  /** Lists sessions that a query chooses, in its order; those with a wrong status are left out. */
+  async list(query: z.output<typeof sessionList>): Promise<readonly FoundSession[]> {
+    const { statuses, order = 'desc' } = query;
+    const chosen = (await this.#parts.stored.listSessions())
+      .filter(([, item]) => isChosen(item, query))
+      .toSorted((a, b) => (placeOfSession(a) < placeOfSession(b) === (order === 'asc') ? -1 : 1));
+    if (statuses === undefined || statuses.length === 0)
+      return chosen.map(([id, item]) => ({ id, item, description: null }));
+    const found = await this.lookAt(chosen.map(([id, item]) => ({ id, item, description: null })));
+    return found.filter((one) => statuses.includes(statusOf(one)));
+  }
+
+  /** Looks at the workflows of sessions that were listed. */
+  lookAt(listed: readonly FoundSession[]): Promise<readonly FoundSession[]> {
+    return Promise.all(listed.map(({ id, item }) => this.#few(() => this.#look(id, item))));
+  }
+
+  /** Returns the session's events as they stand. Throws ManagedError, StoreError. */
+  async timeline(found: FoundSession): Promise<Timeline> {
+    const { id, item, description } = found;
+    const { timelines } = this.#parts;
+    const timeline = description === null ? await timelines.upTo(id, null) : await timelines.newest(id);
+    const facts = [...timeline.facts, ...endOutside(found, timeline.facts)];
+    return item.isStarted || item.archivedAt !== null ? { ...timeline, facts } : timeline;
+  }
+}
+
+type Extension = { readonly perdure?: { readonly phase: string; readonly waits_for?: string } };
+
+/** What the API has no word for: what a session waits for (G84). */
+function perdureFacts(description: SessionDescription | null): Extension {
+  if (description === null) return {};
+  const { phase, waitsFor } = description;
+  return { perdure: { phase, ...(waitsFor !== undefined && { waits_for: waitsFor }) } };
+}
+
+/**
+ * A call that waits for a person on the ops page is part of a running turn here, since this face
+ * does not offer the decision yet.
+ */
+export function statusOf({ item, description }: FoundSession): SessionStatus {
+  if (item.archivedAt !== null) return 'terminated';
+  if (description === null) return item.isStarted ? 'terminated' : 'idle';
+  const { status, phase, unseen } = description;
+  if (status !== 'open') return 'terminated';
+  if (phase === 'parked') return 'rescheduling';
+  return phase === 'idle' && !unseen ? 'idle' : 'running';
+}
+
+/** The end of a session whose transcript cannot tell it: without a workflow, or ended by force. */
+function endOutside({ id, item, description }: FoundSession, facts: readonly EventFact[]): readonly EventFact[] {
+  const at = description === null ? item.archivedAt : description.closedAt;
+  const isForced = description !== null && description.status !== 'open' && description.status !== 'cancelled';
+  const isNeverRun = description === null && !item.isStarted;
+  if (at === null || !(isForced || isNeverRun)) return [];
+  return facts.at(-1)?.type === 'session.status_terminated' ? [] : [terminatedFact(id, at, facts.at(-1))];
+}
+
+export const placeOfSession = ([id, { createdAt }]: readonly [string, SessionItem]): string =>
+  `${formatTime(createdAt)} ${id}`;
+
+function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boolean {
+  const { agent_id, agent_version, include_archived, deployment_id, memory_store_id } = query;
+  return (
+    (include_archived === true || item.archivedAt === null) &&
+    (agent_id === undefined || agent_id === item.agentId) &&
+    (agent_version === undefined || agent_version === item.agentVersion) &&
+    deployment_id === undefined &&
+    memory_store_id === undefined &&
+    isWithin(item.createdAt * 1000, query)
+  );
+}
+
+const isPresent = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+
+/** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
+function refuseUnservedParts(body: {
+  readonly budget?: unknown;
+  readonly resources?: unknown;
+  readonly vault_ids?: unknown;
+  readonly agent?: unknown;
+  readonly environment_id?: string;
+}): void {
+  if (isPresent(body.budget))
+    throw unsupported('budget', 'budgets of sessions are not served yet: set maxBudgetUsd of the worker');
+  if (isPresent(body.resources)) throw unsupported('resources', 'resources of sessions are not served yet');
+  if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
+  if (body.environment_id === undefined && isPresent(body.agent))
+    throw unsupported('agent', 'a session’s agent cannot be changed yet: create another session');
+}

@@ -1,0 +1,120 @@
+// Bodies of requests about sessions and their events. What is refused by name whatever it holds is
+// `unknown` here: `sessions.ts` and `send.ts` say so with the field's path.
+import { z } from 'zod';
+import { mcpServers, model, pageQuery, skills, system, tools } from './agents.ts';
+import { flag, metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
+
+const MOST_EVENTS = 50;
+const MOST_BLOCKS = 1_000;
+
+const version = z.int().min(1).optional();
+const agent = z.union([
+  z.string(),
+  z.strictObject({ type: z.literal('agent'), id: z.string(), version }),
+  z.strictObject({
+    type: z.literal('agent_with_overrides'),
+    id: z.string(),
+    version,
+    mcp_servers: mcpServers.optional(),
+    model: model.optional(),
+    skills: skills.optional(),
+    system: system.nullable().optional(),
+    tools: tools.optional(),
+  }),
+]);
+export type AgentChoice = z.output<typeof agent>;
+
+const base64 = z.strictObject({ type: z.literal('base64'), data: z.string(), media_type: z.string() });
+const url = z.strictObject({ type: z.literal('url'), url: z.string() });
+const file = z.strictObject({ type: z.literal('file'), file_id: z.string() });
+const plainText = z.strictObject({ type: z.literal('text'), data: z.string(), media_type: z.literal('text/plain') });
+
+const block = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({ type: z.literal('image'), source: z.discriminatedUnion('type', [base64, url, file]) }),
+  z.strictObject({
+    type: z.literal('document'),
+    source: z.discriminatedUnion('type', [base64, plainText, url, file]),
+    context: z.string().nullable().optional(),
+    title: z.string().nullable().optional(),
+  }),
+  z.strictObject({ type: z.literal('redacted') }),
+]);
+export type MessageBlock = z.output<typeof block>;
+
+export const userMessage = z.strictObject({
+  type: z.literal('user.message'),
+  content: z.array(block).min(1).max(MOST_BLOCKS),
+});
+
+export const userInterrupt = z.strictObject({
+  type: z.literal('user.interrupt'),
+  session_thread_id: z.string().nullable().optional(),
+});
+
+const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt]);
+export type SentEvent = z.output<typeof sentEvent>;
+
+export const eventSend = z.strictObject({ events: z.array(sentEvent).min(1).max(MOST_EVENTS) });
+
+const title = z.string().max(500).nullable().optional();
+
+export const sessionCreate = z.strictObject({
+  agent,
+  environment_id: z.string(),
+  budget: z.unknown().optional(),
+  initial_events: z.array(userMessage).max(MOST_EVENTS).optional(),
+  metadata: metadata.optional(),
+  resources: z.unknown().optional(),
+  title,
+  vault_ids: z.array(z.string()).optional(),
+});
+
+export const sessionUpdate = z.strictObject({
+  agent: z.unknown().optional(),
+  budget: z.unknown().optional(),
+  metadata: metadataPatch.nullable().optional(),
+  title,
+  vault_ids: z.array(z.string()).optional(),
+});
+
+const order = z.enum(['asc', 'desc']).optional();
+const times = {
+  'created_at[gt]': moment.optional(),
+  'created_at[gte]': moment.optional(),
+  'created_at[lt]': moment.optional(),
+  'created_at[lte]': moment.optional(),
+};
+
+const status = z.enum(['rescheduling', 'running', 'idle', 'terminated']);
+export type SessionStatus = z.output<typeof status>;
+
+export const sessionList = pageQuery.extend({
+  ...times,
+  agent_id: z.string().optional(),
+  agent_version: wholeNumber(1, 999_999_999).optional(),
+  deployment_id: z.string().optional(),
+  include_archived: flag.optional(),
+  memory_store_id: z.string().optional(),
+  order,
+  statuses: z.array(status).optional(),
+});
+
+export const eventList = pageQuery.extend({ ...times, order, types: z.array(z.string().max(100)).optional() });
+
+const preview = z.enum(['agent.message', 'agent.thinking']);
+export const eventStream = z.strictObject({ event_deltas: z.array(preview).max(100).optional() });
+
+/** Tells whether a time in microseconds lies within the bounds of a query. */
+export function isWithin(
+  micros: number,
+  bounds: { readonly [Bound in keyof typeof times]?: number | undefined },
+): boolean {
+  const { 'created_at[gt]': above, 'created_at[gte]': from, 'created_at[lt]': below, 'created_at[lte]': to } = bounds;
+  return (
+    micros > (above ?? -Infinity) &&
+    micros >= (from ?? -Infinity) &&
+    micros < (below ?? Infinity) &&
+    micros <= (to ?? Infinity)
+  );
+}

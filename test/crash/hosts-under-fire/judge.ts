@@ -1,0 +1,241 @@
+// What must hold when all hosts are back and all sessions have ended, each as a row with its counts.
+import { readHostRecords } from '../../../activities/hosts/host-record.ts';
+import { verifyTranscript } from '../../../store/log/audit.ts';
+import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
+import type { Store } from '../../../store/values/store.ts';
+import type { SessionHost } from '../../../workflows/contract/session.ts';
+import type { Driven } from './drive.ts';
+import { DATA, type Host } from './host.ts';
+import { EFFECTS } from './plans.ts';
+import type { Effect } from './services.ts';
+import { type Call, type Story, tellStory } from './story.ts';
+
+/** `faults`: sentences, one for each thing that does not hold. */
+export type Row = { readonly claim: string; readonly counts: string; readonly faults: readonly string[] };
+
+/** What is known of one session at the end. */
+type Ended = {
+  readonly driven: Driven;
+  readonly story: Story;
+  readonly host: Host | undefined;
+  /** What verifying the whole transcript has found. */
+  readonly problems: readonly string[];
+  /** Lines of the file that effects write to. */
+  readonly lines: readonly string[];
+  /** How the folder differs from the last snapshot. */
+  readonly differences: readonly string[];
+  /** Moves as the store has them, as `host-1 > host-2`. */
+  readonly records: readonly string[];
+  readonly entries: number;
+};
+
+export type Evidence = {
+  readonly sessions: readonly Driven[];
+  readonly hosts: readonly Host[];
+  readonly store: Store;
+  readonly effects: readonly Effect[];
+};
+
+export async function judge(evidence: Evidence): Promise<readonly Row[]> {
+  const ended: Ended[] = [];
+  for (const driven of evidence.sessions) ended.push(await examine(evidence, driven));
+  return [
+    judgeEnds(ended),
+    judgeEffects(ended, evidence.effects),
+    judgeMessages(ended),
+    judgeFolders(ended),
+    judgeLines(ended),
+    judgeHosts(ended, evidence),
+    judgeMoves(ended),
+    judgeTranscripts(ended),
+  ];
+}
+
+async function examine({ hosts, store }: Evidence, driven: Driven): Promise<Ended> {
+  const { head, host: at } = await driven.memo();
+  const { problems, chain, entries } = await verifyTranscript(store, driven.id, head);
+  const segments = chain ?? [];
+  const host = findHost(hosts, at);
+  const snapshot = lastSnapshots(segments.flatMap(({ segment }) => segment.entries)).get(driven.cwd);
+  const { records } = await readHostRecords(store, driven.id);
+  return {
+    driven,
+    story: tellStory(segments, driven.firstHost),
+    host,
+    problems: problems.map(({ entry, problem }) => `entry ${entry}: ${problem}`),
+    lines: host ? await readLines(host, driven) : [],
+    differences: host && snapshot ? await compareFolder(host, driven, snapshot) : ['there is no host or no snapshot'],
+    records: records.map(({ from, host: to }) => `${from} > ${to.id}`),
+    entries,
+  };
+}
+
+const findHost = (hosts: readonly Host[], at: SessionHost | undefined): Host | undefined =>
+  hosts.find(({ name }) => name === at?.id);
+
+async function readLines(host: Host, { cwd }: Driven): Promise<readonly string[]> {
+  const text = await host.run('sh', '-c', 'if [ -e "$1" ]; then cat "$1"; fi', 'sh', `${cwd}/${EFFECTS}`);
+  return text.split('\n').filter(Boolean);
+}
+
+const LIST_FOLDER = `cd "$1" && find . -type f -printf '%P\\n' | LC_ALL=C sort >/srv/tmp/names &&
+  git hash-object --no-filters --stdin-paths </srv/tmp/names | paste - /srv/tmp/names`;
+
+/** By git itself, not by the product: the tree of the snapshot against what lies in the folder. */
+async function compareFolder(host: Host, { cwd }: Driven, snapshot: string): Promise<readonly string[]> {
+  const tree = await host.run('git', `--git-dir=${DATA}/snapshots`, 'ls-tree', '-r', `${snapshot}:files`);
+  const stored = new Set(
+    tree
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => line.replace(/^\d+ blob /, '')),
+  );
+  const folder = new Set((await host.run('sh', '-c', LIST_FOLDER, 'sh', cwd)).split('\n').filter(Boolean));
+  const [missing, more] = [
+    [...stored].filter((one) => !folder.has(one)),
+    [...folder].filter((one) => !stored.has(one)),
+  ];
+  return [
+    ...missing.map((one) => `in the snapshot alone: ${one}`),
+    ...more.map((one) => `in the folder alone: ${one}`),
+  ];
+}
+
+const about = ({ driven }: Ended, what: string): string => `${driven.name} (${driven.id}): ${what}`;
+
+function judgeEnds(all: readonly Ended[]): Row {
+  const ends = all.flatMap(({ story }) => story.ends);
+  const faults = all.flatMap((one) =>
+    one.story.ends.filter((end) => end !== 'completed').map((end) => about(one, `a run ended with ${end}`)),
+  );
+  const failed = all.flatMap(({ driven }) => driven.failed.map((why) => `a command failed: ${why}`));
+  return {
+    claim: 'all sessions end, and each run as completed',
+    counts: `${all.length} sessions, ${ends.length} runs, ${all.reduce((sum, { story }) => sum + story.calls.length, 0)} calls`,
+    faults: [...faults, ...failed],
+  };
+}
+
+function judgeEffects(all: readonly Ended[], effects: readonly Effect[]): Row {
+  const known = new Map(all.flatMap(({ story }) => story.calls.map((call) => [call.effect, call] as const)));
+  const noted = new Set(effects.map(({ id }) => id));
+  const answered = [...known.values()].filter(({ effect }) => effect !== null);
+  const isOk = ({ outcome }: Call): boolean => outcome?.log.outcome === 'ok';
+  const unknown = answered.filter(({ outcome }) => outcome?.log.outcome === 'unknown');
+  const failed = answered.filter(({ outcome }) => outcome?.log.outcome === 'error');
+  const strays = [...noted].filter((id) => !known.has(id));
+  const happened = (calls: readonly Call[]): number => calls.filter(({ effect }) => noted.has(effect ?? '')).length;
+  return {
+    claim: 'no effect happens twice, and none that was answered is missing',
+    counts:
+      `${effects.length} effects; ${unknown.length} calls reported as unknown, of which ${happened(unknown)} took effect; ` +
+      `${failed.length} failed, of which ${happened(failed)} took effect; ${strays.length} of replies that were never stored`,
+    faults: [
+      ...findRepeated(effects.map(({ id }) => id)).map((id) => `${id} happened twice`),
+      ...answered
+        .filter((call) => isOk(call) && !noted.has(call.effect ?? ''))
+        .map(({ effect }) => `${effect} is missing`),
+    ],
+  };
+}
+
+function judgeMessages(all: readonly Ended[]): Row {
+  const faults = all.flatMap((one) => {
+    const { messages } = one.story;
+    const lost = one.driven.acknowledged.filter((text) => !messages.includes(text));
+    return [
+      ...lost.map((text) => about(one, `"${text}" is lost`)),
+      ...findRepeated(messages).map((text) => about(one, `"${text}" is there twice`)),
+    ];
+  });
+  const count = all.reduce((sum, { driven }) => sum + driven.acknowledged.length, 0);
+  return { claim: 'each acknowledged message is in the transcript, once', counts: `${count} messages`, faults };
+}
+
+function judgeFolders(all: readonly Ended[]): Row {
+  const faults = all.flatMap((one) => one.differences.map((difference) => about(one, difference)));
+  return { claim: 'each folder equals its last snapshot', counts: `${all.length} folders`, faults };
+}
+
+/** What the model has read as done is in the folder, unless a later move lost it and says so. */
+function judgeLines(all: readonly Ended[]): Row {
+  const faults = all.flatMap((one) => {
+    const lines = new Set(one.lines);
+    const missing = one.story.calls.filter(
+      ({ effect, outcome, isLost }) =>
+        effect !== null && outcome?.log.outcome === 'ok' && !isLost && !lines.has(effect),
+    );
+    const known = new Set(one.story.calls.map(({ effect }) => effect));
+    return [
+      ...missing.map(({ effect }) => about(one, `the line of ${effect} is lost, and no move says so`)),
+      ...findRepeated(one.lines).map((line) => about(one, `the line of ${line} is there twice`)),
+      ...one.lines
+        .filter((line) => !known.has(line))
+        .map((line) => about(one, `nobody has asked for the line ${line}`)),
+    ];
+  });
+  const lines = all.reduce((sum, one) => sum + one.lines.length, 0);
+  const lost = all.flatMap(({ story }) => story.calls.filter(({ isLost, effect }) => isLost && effect !== null)).length;
+  const counts = `${lines} lines; ${lost} effects after the last capture before a move`;
+  return { claim: 'each answered change is in its folder, or a move has named it', counts, faults };
+}
+
+function judgeHosts(all: readonly Ended[], { hosts, effects }: Evidence): Row {
+  const names = new Map(hosts.map(({ address, name }) => [address, name]));
+  const makers = new Map(effects.map(({ id, from }) => [id, names.get(from) ?? from]));
+  const faults = all.flatMap((one) => {
+    const { calls, captures, moves } = one.story;
+    const path = moves.map(({ notice: { from, to } }) => `${from} > ${to}`);
+    return [
+      ...captures.filter(({ by, host }) => by !== host).map(({ by, host }) => about(one, `${by} captured for ${host}`)),
+      ...moves
+        .filter(({ notice, host }) => notice.from !== host)
+        .map(({ notice, host }) => about(one, `it left ${notice.from} while ${host} had it`)),
+      ...calls.flatMap(({ effect, hosts: may }) => {
+        const by = effect === null ? undefined : makers.get(effect);
+        return by === undefined || may.has(by)
+          ? []
+          : [about(one, `${by} made ${effect}, which was for ${[...may].join(', ')}`)];
+      }),
+      ...(path.join() === one.records.join()
+        ? []
+        : [about(one, `its store has the moves ${one.records.join()}, its transcript ${path.join()}`)]),
+    ];
+  });
+  const captures = all.reduce((sum, { story }) => sum + story.captures.length, 0);
+  const counts = `${captures} captures, ${makers.size} effects, each by the host that had the session`;
+  return { claim: 'no host that has lost a session goes on with it', counts, faults };
+}
+
+/** The most names in a notice. */
+const MOST_NAMES = 20;
+
+function judgeMoves(all: readonly Ended[]): Row {
+  const moves = all.flatMap(({ story }) => story.moves);
+  const faults = all.flatMap((one) =>
+    one.story.moves.flatMap(({ notice, uncaptured }) => {
+      const expected = uncaptured.slice(0, MOST_NAMES).join();
+      return notice.calls.join() === expected
+        ? []
+        : [about(one, `a move names "${notice.calls.join()}" as lost, and lost are "${expected}"`)];
+    }),
+  );
+  const ofKind = (because: string): number => moves.filter(({ notice }) => notice.because === because).length;
+  const naming = moves.filter(({ notice }) => notice.calls.length > 0).length;
+  return {
+    claim: 'each move names the calls whose changes it has lost',
+    counts: `${moves.length} moves (${ofKind('away')} away, ${ofKind('emptied')} emptied), ${naming} of which name calls`,
+    faults,
+  };
+}
+
+function judgeTranscripts(all: readonly Ended[]): Row {
+  const faults = all.flatMap((one) => one.problems.map((problem) => about(one, problem)));
+  const entries = all.reduce((sum, one) => sum + one.entries, 0);
+  return { claim: 'each transcript is sound', counts: `${entries} entries`, faults };
+}
+
+function findRepeated(all: readonly string[]): readonly string[] {
+  const seen = new Set<string>();
+  return all.filter((one) => seen.has(one) || !seen.add(one));
+}

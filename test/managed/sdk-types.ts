@@ -1,0 +1,50 @@
+// The SDK's types judge the schemas of bodies at build time (G90): a field that an update of the SDK
+// adds, drops or changes is an error here. What is refused by name whatever it holds is listed.
+import type { z } from 'zod';
+import type { AgentCreateParams, AgentUpdateParams } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { EnvironmentCreateParams, EnvironmentUpdateParams } from '@anthropic-ai/sdk/resources/beta/environments';
+import type {
+  BetaManagedAgentsEventParams,
+  SessionCreateParams,
+  SessionUpdateParams,
+} from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { agentCreate, agentUpdate } from '../../managed/shapes/agents.ts';
+import type { environmentCreate, environmentUpdate } from '../../managed/shapes/environments.ts';
+import type { SentEvent, sessionCreate, sessionUpdate } from '../../managed/shapes/sessions.ts';
+
+/** A value as JSON carries it: an optional field is there or not. */
+type Sent<T> = T extends string
+  ? T
+  : T extends readonly (infer Item)[]
+    ? Sent<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: Sent<Exclude<T[Key], undefined>> }
+      : T;
+
+type Same<A, B> = [Sent<A>] extends [Sent<B>] ? ([Sent<B>] extends [Sent<A>] ? true : false) : false;
+
+/** Both take the same values, apart from the fields that are refused by name. */
+type Held<Schema extends z.ZodType, Params, Refused extends string = never> = [
+  Same<Omit<z.input<Schema>, Refused>, Omit<Params, 'betas' | 'workspace_id' | Refused>>,
+  Same<keyof z.input<Schema>, Exclude<keyof Params, 'betas' | 'workspace_id'>>,
+];
+
+type Events = Extract<BetaManagedAgentsEventParams, { type: SentEvent['type'] }>;
+
+export const held: {
+  readonly agentCreate: Held<typeof agentCreate, AgentCreateParams, 'multiagent'>;
+  readonly agentUpdate: Held<typeof agentUpdate, AgentUpdateParams, 'multiagent'>;
+  readonly environmentCreate: Held<typeof environmentCreate, EnvironmentCreateParams>;
+  readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
+  readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'budget' | 'initial_events' | 'resources'>;
+  readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent' | 'budget'>;
+  readonly events: [Same<SentEvent, Events>, true];
+} = {
+  agentCreate: [true, true],
+  agentUpdate: [true, true],
+  environmentCreate: [true, true],
+  environmentUpdate: [true, true],
+  sessionCreate: [true, true],
+  sessionUpdate: [true, true],
+  events: [true, true],
+};
