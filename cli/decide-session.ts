@@ -1,6 +1,12 @@
 // Sends a person's decision about a call. A worker has to take it; where none runs, a worker that
 // only takes decisions is started for the moment.
-import type { SessionId, PendingApproval, PerdureClient, AvailableWorker, OpenedServer } from '../client/faces/types.ts';
+import type {
+  SessionId,
+  PendingApproval,
+  PerdureClient,
+  AvailableWorker,
+  OpenedServer,
+} from '../client/faces/types.ts';
 import { actWithWorker, keepWorker } from '../client/faces/processes.ts';
 import { oneLine } from '../client/faces/start.ts';
 import type { Cli } from './cli.ts';

@@ -1,6 +1,14 @@
 // Interrupts and cancels: the server takes the request and a worker carries it out. If none runs,
 // one that does nothing else is brought up.
-import type { StopOrder, RunningWorker, AvailableWorker, OpenedServer, SessionDescription, SessionId, ForWorkers } from '../client/faces/types.ts';
+import type {
+  StopOrder,
+  RunningWorker,
+  AvailableWorker,
+  OpenedServer,
+  SessionDescription,
+  SessionId,
+  ForWorkers,
+} from '../client/faces/types.ts';
 import { isKeyless, actWithWorker, keepWorker } from '../client/faces/processes.ts';
 import { ClientProblem } from '../client/faces/start.ts';
 import type { Env } from '../connection/data-folder.ts';

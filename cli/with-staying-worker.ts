@@ -1,8 +1,27 @@
 // Runs a server and a worker for `worker` and `dev`, until a signal or until the worker dies.
 import { resolve } from 'node:path';
 import type { Log } from '../system/log.ts';
-import { openLogStream, createWorkerLog, createSupervision, readDeployment, requireOwnServer, resolveConnection, superviseServer } from '../client/faces/staying.ts';
-import type { RunningWorker, OpenedServer, MonitorFlags, Monitor, ChosenConfig, DumpFlags, UnconfinedFlag, SilenceTeller, SilentSession, PerdureClient } from '../client/faces/types.ts';
+import {
+  openLogStream,
+  createWorkerLog,
+  createSupervision,
+  readDeployment,
+  requireOwnServer,
+  resolveConnection,
+  superviseServer,
+} from '../client/faces/staying.ts';
+import type {
+  RunningWorker,
+  OpenedServer,
+  MonitorFlags,
+  Monitor,
+  ChosenConfig,
+  DumpFlags,
+  UnconfinedFlag,
+  SilenceTeller,
+  SilentSession,
+  PerdureClient,
+} from '../client/faces/types.ts';
 import { TASK_QUEUE } from '../client/faces/basics.ts';
 import { openWholeServer } from '../client/faces/servers.ts';
 import { prepareWorker, startOwnWorker, sayWhoseWork } from '../client/faces/processes.ts';

@@ -3,7 +3,16 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { LogLevel } from '../system/log.ts';
-import type { LogFormat, MonitorFlags, OpenedServer, ChosenConfig, Staffing, DumpFlags, UnconfinedFlag, ForWorkers } from '../client/faces/types.ts';
+import type {
+  LogFormat,
+  MonitorFlags,
+  OpenedServer,
+  ChosenConfig,
+  Staffing,
+  DumpFlags,
+  UnconfinedFlag,
+  ForWorkers,
+} from '../client/faces/types.ts';
 import { METRICS_OPTION, UNCONFINED_OPTION, DUMP_OPTION, DUMP_READABLE_OPTION } from '../client/faces/flags.ts';
 import { openDataFolder } from '../connection/data-folder.ts';
 import type { Cli } from './cli.ts';

@@ -1,10 +1,52 @@
 // Everything that the page needs from outside: visibility, the store, the live channel, and what
 // people send to sessions.
-import type { ChannelItem, Entry, Store, PerdureClient, WaitingApproval, DiffOptions, SessionDiff, SessionDescription, SessionCounts, ListOptions, OpenedServer, SessionReading, Finder, BackgroundReader, LastDecision, RecentRequests, ReadRunning, StepReader, Hash, SessionId, PendingApproval, RunOptions } from '../client/faces/types.ts';
+import type {
+  ChannelItem,
+  Entry,
+  Store,
+  PerdureClient,
+  WaitingApproval,
+  DiffOptions,
+  SessionDiff,
+  SessionDescription,
+  SessionCounts,
+  ListOptions,
+  OpenedServer,
+  SessionReading,
+  Finder,
+  BackgroundReader,
+  LastDecision,
+  RecentRequests,
+  ReadRunning,
+  StepReader,
+  Hash,
+  SessionId,
+  PendingApproval,
+  RunOptions,
+} from '../client/faces/types.ts';
 import { hasPacks, diffSession, openShadowReading } from '../client/faces/files.ts';
 import { abortWith, describeNoWorker } from '../client/faces/sessions.ts';
-import { createClient, ClientMeans, openUnstored, withPorts, countSessions, holdRows, listPage, readRecent, runningReader, findSessionHost } from '../client/faces/reading.ts';
-import { readSession, headOf, transcriptReader, backgroundReader, findLastDecision, readStartOptions, stepReader } from '../client/faces/history.ts';
+import {
+  createClient,
+  ClientMeans,
+  openUnstored,
+  withPorts,
+  countSessions,
+  holdRows,
+  listPage,
+  readRecent,
+  runningReader,
+  findSessionHost,
+} from '../client/faces/reading.ts';
+import {
+  readSession,
+  headOf,
+  transcriptReader,
+  backgroundReader,
+  findLastDecision,
+  readStartOptions,
+  stepReader,
+} from '../client/faces/history.ts';
 import type { Env } from '../connection/data-folder.ts';
 import { AsyncResource } from 'node:async_hooks';
 import { Client } from '@temporalio/client';

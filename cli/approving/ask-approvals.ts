@@ -4,7 +4,13 @@
 import { reasonOf } from '../../system/text.ts';
 import { reasonProblem } from '../../client/faces/sessions.ts';
 import { createAlwaysRules, ruleFor } from '../../client/faces/rules.ts';
-import type { ApprovalEvent, WaitingApproval, PerdureClient, AlwaysRules, OpenedServer } from '../../client/faces/types.ts';
+import type {
+  ApprovalEvent,
+  WaitingApproval,
+  PerdureClient,
+  AlwaysRules,
+  OpenedServer,
+} from '../../client/faces/types.ts';
 import { formatCount } from '../../client/faces/basics.ts';
 import { ClientProblem, oneLine } from '../../client/faces/start.ts';
 import { permissionsProblem } from '../../client/faces/options.ts';

@@ -2,7 +2,14 @@
 // person leaves. The session stays and goes on.
 import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import type { SessionId, Workplace, RunConfig, PerdureClient, PermissionMode, SessionFacts } from '../../client/faces/types.ts';
+import type {
+  SessionId,
+  Workplace,
+  RunConfig,
+  PerdureClient,
+  PermissionMode,
+  SessionFacts,
+} from '../../client/faces/types.ts';
 import { isAtRest } from '../../client/faces/sessions.ts';
 import { formatTokens } from '../../client/faces/basics.ts';
 import { ClientProblem, createRedactor, oneLine } from '../../client/faces/start.ts';

@@ -1,6 +1,13 @@
 // Goes back to an earlier prompt from within a chat: a list of prompts with what going back to each
 // would do, then a choice between conversation and files.
-import type { Paint, SessionReading, PerdureClient, RewindOptions, RewindResult, SessionId } from '../../client/faces/types.ts';
+import type {
+  Paint,
+  SessionReading,
+  PerdureClient,
+  RewindOptions,
+  RewindResult,
+  SessionId,
+} from '../../client/faces/types.ts';
 import { countFiles, notLookedText, warningLists } from '../../client/faces/turns.ts';
 import { rewoundPartsText, turnsText } from '../../client/faces/options.ts';
 import { formatCount } from '../../client/faces/basics.ts';

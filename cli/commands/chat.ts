@@ -2,7 +2,15 @@
 // terminal is closed.
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
-import type { SessionId, OpenedServer, Workplace, RunConfig, UnconfinedFlag, SessionDescription, PromptBlock } from '../../client/faces/types.ts';
+import type {
+  SessionId,
+  OpenedServer,
+  Workplace,
+  RunConfig,
+  UnconfinedFlag,
+  SessionDescription,
+  PromptBlock,
+} from '../../client/faces/types.ts';
 import { stayingWorkers } from '../../client/faces/workers.ts';
 import { isKeyless } from '../../client/faces/processes.ts';
 import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/faces/flags.ts';

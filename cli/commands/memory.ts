@@ -3,7 +3,17 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
-import { finishMerge, REPLACED_NOTES, isNoteName, MOST_NOTES, NOTE_BYTES, notesFolder, readNotes, removeNote, replaceNote } from '../../client/faces/store-care.ts';
+import {
+  finishMerge,
+  REPLACED_NOTES,
+  isNoteName,
+  MOST_NOTES,
+  NOTE_BYTES,
+  notesFolder,
+  readNotes,
+  removeNote,
+  replaceNote,
+} from '../../client/faces/store-care.ts';
 import type { Note } from '../../client/faces/types.ts';
 import { formatCount } from '../../client/faces/basics.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';

@@ -5,7 +5,15 @@ import type { Command } from 'commander';
 import type { OpenedServer, DumpFlags, UnconfinedFlag, Prompt, SendOptions } from '../../client/faces/types.ts';
 import { stayingWorkers } from '../../client/faces/workers.ts';
 import { withoutKey } from '../../client/faces/processes.ts';
-import { DUMP_OPTION, DUMP_READABLE_OPTION, refuseForOthers, withDump, refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/faces/flags.ts';
+import {
+  DUMP_OPTION,
+  DUMP_READABLE_OPTION,
+  refuseForOthers,
+  withDump,
+  refuseUnconfinedForOthers,
+  UNCONFINED_OPTION,
+  withUnconfined,
+} from '../../client/faces/flags.ts';
 import { newSessionId, present } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';

@@ -2,7 +2,13 @@
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../system/text.ts';
-import type { OpenedServer, OverlapPolicy, ScheduleChanges, Triggered, ScheduleInfo } from '../../client/faces/types.ts';
+import type {
+  OpenedServer,
+  OverlapPolicy,
+  ScheduleChanges,
+  Triggered,
+  ScheduleInfo,
+} from '../../client/faces/types.ts';
 import { clockChangeText, scheduleTable } from '../../client/faces/lists.ts';
 import { overlapPolicies, cronProblem, timeZoneProblem } from '../../client/faces/schedules.ts';
 import { formatMoment, present } from '../../client/faces/basics.ts';

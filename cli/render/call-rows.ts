@@ -1,7 +1,15 @@
 // Shows calls on a terminal that is drawn on: a row for each when it has ended, reads folded into
 // one, and what a call gave on demand. Until then it stands below the output. Pure.
 import type { WatchedEvent, Paint } from '../../client/faces/types.ts';
-import { SHOWN_OF_OUTCOME, changeOf, diffRows, callLines, compactInput, inputFields, resultLines } from '../../client/faces/words.ts';
+import {
+  SHOWN_OF_OUTCOME,
+  changeOf,
+  diffRows,
+  callLines,
+  compactInput,
+  inputFields,
+  resultLines,
+} from '../../client/faces/words.ts';
 import { formatCount, shortTime } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';
 import { showUnseen } from '../../system/text.ts';

@@ -1,6 +1,17 @@
 // Formats the line that an event takes on the screen.
 import type { LiveEvent, Paint } from '../../client/faces/types.ts';
-import { SHOWN_OF_OUTCOME, isOrdinary, noticeText, transitionText, compactionText, describeStaged, shortenedText, searchLine, callLines, resultLines } from '../../client/faces/words.ts';
+import {
+  SHOWN_OF_OUTCOME,
+  isOrdinary,
+  noticeText,
+  transitionText,
+  compactionText,
+  describeStaged,
+  shortenedText,
+  searchLine,
+  callLines,
+  resultLines,
+} from '../../client/faces/words.ts';
 import { steeringText } from '../../client/faces/options.ts';
 import { formatCount, shortTime } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';

@@ -1,7 +1,17 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. Void output is
 // said to be void and is not repeated (L16).
 import type { WatchedEvent, Followed, RunOutcome, Paint, MessageId, SessionId } from '../../client/faces/types.ts';
-import { isTombstone, approvalText, callToDecideText, isOrdinary, fullCommand, errorOf, outcomeText, unlessSaid, callAgain } from '../../client/faces/words.ts';
+import {
+  isTombstone,
+  approvalText,
+  callToDecideText,
+  isOrdinary,
+  fullCommand,
+  errorOf,
+  outcomeText,
+  unlessSaid,
+  callAgain,
+} from '../../client/faces/words.ts';
 import { rowsText } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';
 import { isPicked } from '../approving/pick-decision.ts';

@@ -1,6 +1,43 @@
 // Formats a session's transcript for a person: who said what, what was done, how each run ended.
-import type { RunEnded, Entry, EpochEntry, Outcome, ReplyEntry, LeftBehind, SessionReading, PairedOutcomes, Paint, BackgroundCommand, OpenAgent, OpenAgents, Hash, PendingApproval, MessageBody } from '../../client/faces/types.ts';
-import { isUntimed, mediaNote, isRepeated, epochText, isOrdinary, noticeText, reasonText, transitionText, approvalHint, contextText, fullCommand, endingText, endWords, searchBlockLine, callLines, resultLines, outcomeWords, pairOutcomes, REPEATED, taskListOf } from '../../client/faces/words.ts';
+import type {
+  RunEnded,
+  Entry,
+  EpochEntry,
+  Outcome,
+  ReplyEntry,
+  LeftBehind,
+  SessionReading,
+  PairedOutcomes,
+  Paint,
+  BackgroundCommand,
+  OpenAgent,
+  OpenAgents,
+  Hash,
+  PendingApproval,
+  MessageBody,
+} from '../../client/faces/types.ts';
+import {
+  isUntimed,
+  mediaNote,
+  isRepeated,
+  epochText,
+  isOrdinary,
+  noticeText,
+  reasonText,
+  transitionText,
+  approvalHint,
+  contextText,
+  fullCommand,
+  endingText,
+  endWords,
+  searchBlockLine,
+  callLines,
+  resultLines,
+  outcomeWords,
+  pairOutcomes,
+  REPEATED,
+  taskListOf,
+} from '../../client/faces/words.ts';
 import { filesLines } from '../../client/faces/turns.ts';
 import { steeringText } from '../../client/faces/options.ts';
 import { isUnderWay, phaseText } from '../../client/faces/lists.ts';

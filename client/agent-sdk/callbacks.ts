@@ -1,6 +1,14 @@
 // Turns the program's hooks into hooks of the worker. They run in the program's process, and the
 // session waits while it is gone.
-import type { HookName, FunctionHook, HookAnswers, HookConfig, HookInput as OurInput, HookPayload as HookInputs, PermissionMode as OurMode } from '../faces/types.ts';
+import type {
+  HookName,
+  FunctionHook,
+  HookAnswers,
+  HookConfig,
+  HookInput as OurInput,
+  HookPayload as HookInputs,
+  PermissionMode as OurMode,
+} from '../faces/types.ts';
 import { runWithin } from '../../system/async.ts';
 import { MOST_WAIT_MS } from './call-order.ts';
 import { createHookRelay, type HookRelay, tellHook } from './hook-events.ts';

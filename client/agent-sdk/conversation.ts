@@ -2,7 +2,20 @@
 // answers one is followed to its end. Stored messages come from the transcript by their position,
 // so that none is missed or told twice, even after the program or a worker died.
 import { randomUUID } from 'node:crypto';
-import type { BodyReader, EntryMark, TranscriptReader, Entry, ReplyEntry, WatchedEvent, PerdureClient, ApprovalEvent, RunOutcome, Hash, MessageId, SessionId } from '../faces/types.ts';
+import type {
+  BodyReader,
+  EntryMark,
+  TranscriptReader,
+  Entry,
+  ReplyEntry,
+  WatchedEvent,
+  PerdureClient,
+  ApprovalEvent,
+  RunOutcome,
+  Hash,
+  MessageId,
+  SessionId,
+} from '../faces/types.ts';
 import { createMailbox, isApprovalEvent } from '../faces/sessions.ts';
 import { ClientProblem } from '../faces/start.ts';
 import { beginsAt } from '../faces/history.ts';

@@ -1,7 +1,18 @@
 // Connects MCP servers that the program runs in its own process (`McpServer`), in memory, and calls
 // their tools over that connection.
 import type { z } from 'zod';
-import { callAsTask, McpError, FOR_EVER, linkInProcess, listTools, callResult, IDEMPOTENCY_KEY, mcpBounds, PROGRESS_CALL_MS, ToolFailure } from '../faces/tools.ts';
+import {
+  callAsTask,
+  McpError,
+  FOR_EVER,
+  linkInProcess,
+  listTools,
+  callResult,
+  IDEMPOTENCY_KEY,
+  mcpBounds,
+  PROGRESS_CALL_MS,
+  ToolFailure,
+} from '../faces/tools.ts';
 import type { Link, ListedTool } from '../faces/types.ts';
 import { ClientProblem } from '../faces/start.ts';
 import { reasonOf } from '../../system/text.ts';

@@ -3,7 +3,16 @@
 import { present } from '../faces/basics.ts';
 import { createMailbox, isAtRest } from '../faces/sessions.ts';
 import { ClientProblem } from '../faces/start.ts';
-import type { Workplace, Prompt, PromptBlock, SessionDescription, MessageId, SessionId, CompactionRequest, OptionChanges } from '../faces/types.ts';
+import type {
+  Workplace,
+  Prompt,
+  PromptBlock,
+  SessionDescription,
+  MessageId,
+  SessionId,
+  CompactionRequest,
+  OptionChanges,
+} from '../faces/types.ts';
 import { parseCompaction, isClear } from './commands.ts';
 import type { HookRelay } from './hook-events.ts';
 import type { ProgramQuery } from './program/program.ts';

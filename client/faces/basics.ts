@@ -1,7 +1,25 @@
 // What most commands need: units, the widths of a terminal, ids and names, fields that are absent.
-export { displayWidth, graphemeWidth, markRows, rowsText, setAmbiguousWide, splitGraphemes, truncateToWidth, wrapLine } from '../render/width.ts';
+export {
+  displayWidth,
+  graphemeWidth,
+  markRows,
+  rowsText,
+  setAmbiguousWide,
+  splitGraphemes,
+  truncateToWidth,
+  wrapLine,
+} from '../render/width.ts';
 export { newSessionId, parseSessionId, sessionIdProblem } from '../sessions/ids.ts';
-export { formatCount, formatMoment, formatMoney, formatSize, formatTokens, parseDuration, shortAge, shortTime } from '../units.ts';
+export {
+  formatCount,
+  formatMoment,
+  formatMoney,
+  formatSize,
+  formatTokens,
+  parseDuration,
+  shortAge,
+  shortTime,
+} from '../units.ts';
 export { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 export { isElicited, isName, MEDIA_TYPES } from '../../workflows/contract/people.ts';
 export { present } from '../../workflows/contract/present.ts';

@@ -1,6 +1,14 @@
 // Options of a run: their rows, their bounds, what is wrong with some, and how a change of them, as of
 // all steering, is told.
-export { limitsText, optionsText, PLAIN_ACTIONS, rewoundPartsText, rulesText, steeringText, turnsText } from '../render/steered-words.ts';
+export {
+  limitsText,
+  optionsText,
+  PLAIN_ACTIONS,
+  rewoundPartsText,
+  rulesText,
+  steeringText,
+  turnsText,
+} from '../render/steered-words.ts';
 export { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
 export { parseRule, permissionModes, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 export { LIMITS, OPTION_BOUNDS, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';

@@ -1,6 +1,14 @@
 // Care of what is stored: sessions carried to another store, snapshots and notes cleaned up.
 export { finishMerge } from '../../activities/memory/merge-notes.ts';
-export { isNoteName, MOST_NOTES, NOTE_BYTES, notesFolder, readNotes, removeNote, replaceNote } from '../../activities/memory/notes.ts';
+export {
+  isNoteName,
+  MOST_NOTES,
+  NOTE_BYTES,
+  notesFolder,
+  readNotes,
+  removeNote,
+  replaceNote,
+} from '../../activities/memory/notes.ts';
 export { REPLACED_NOTES } from '../../activities/memory/pending-merge.ts';
 export { listLostFolders } from '../sessions/files/lost-folders.ts';
 export { exportSession, importSession } from '../store-care/carry-session.ts';

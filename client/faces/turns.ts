@@ -1,6 +1,15 @@
 // What a transcript says of a session, computed from its entries alone: items, iterations, bars,
 // agents, files, rewinds, and what was spent.
-export { callsText, conversationText, countFiles, filesLines, markUnnamed, NOT_NAMED, notLookedText, warningLists } from '../render/files-words.ts';
+export {
+  callsText,
+  conversationText,
+  countFiles,
+  filesLines,
+  markUnnamed,
+  NOT_NAMED,
+  notLookedText,
+  warningLists,
+} from '../render/files-words.ts';
 export { findAgentCalls, matchAgents } from '../sessions/history/agent-calls.ts';
 export { barOf, workerName } from '../sessions/history/bars.ts';
 export { countTouchedFiles, listCommands, listReadFiles, listTouchedFiles } from '../sessions/history/changed-files.ts';

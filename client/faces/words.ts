@@ -1,14 +1,40 @@
 // What happens in a session, in words and rows: its events and entries, how it ended, what a call
 // does and what a decision is about.
-export { approvalHint, approvalText, approvalWhat, approvalWhy, areNumbered, callToDecideText, ofAgent, parseQuestion } from '../render/approval-text.ts';
+export {
+  approvalHint,
+  approvalText,
+  approvalWhat,
+  approvalWhy,
+  areNumbered,
+  callToDecideText,
+  ofAgent,
+  parseQuestion,
+} from '../render/approval-text.ts';
 export { compactionText, contextText, describeStaged, fullCommand, shortenedText } from '../render/context-words.ts';
 export { changeOf, diffRows, SHOWN } from '../render/diff-rows.ts';
 export { endingText, endWords, errorOf, outcomeText, unlessSaid } from '../render/ending-words.ts';
 export { inlineSpans } from '../render/inline-markdown.ts';
 export { approvalWords, asideCost, endWord, nowText, outcomeWords } from '../render/outcome-words.ts';
 export { pairOutcomes, REPEATED } from '../render/paired-outcomes.ts';
-export { briefInput, callAgain, callLines, callWhat, compactInput, inputFields, NAME, resultLines } from '../render/tool-lines.ts';
-export { epochText, isOrdinary, noticeText, reasonText, searchBlockLine, searchLine, transitionText } from '../render/words.ts';
+export {
+  briefInput,
+  callAgain,
+  callLines,
+  callWhat,
+  compactInput,
+  inputFields,
+  NAME,
+  resultLines,
+} from '../render/tool-lines.ts';
+export {
+  epochText,
+  isOrdinary,
+  noticeText,
+  reasonText,
+  searchBlockLine,
+  searchLine,
+  transitionText,
+} from '../render/words.ts';
 export { roundUsd, stopText, terminalDetail, wasInterrupted } from '../sessions/outcome.ts';
 export { contextShare } from '../sessions/running/running-row.ts';
 export { isTombstone, tombstoneOf } from '../../store/live/events.ts';

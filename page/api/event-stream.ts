@@ -1,6 +1,14 @@
 // Sends events as server-sent events, one JSON object each, with the listener's new place as their
 // id.
-import type { MessageId, SessionId, Followed, SeenIteration, SessionDescription, WatchedEvent, FollowOptions } from '../../client/faces/types.ts';
+import type {
+  MessageId,
+  SessionId,
+  Followed,
+  SeenIteration,
+  SessionDescription,
+  WatchedEvent,
+  FollowOptions,
+} from '../../client/faces/types.ts';
 import { goalAfter, hasNoRun, goalOf, isApprovalEvent } from '../../client/faces/sessions.ts';
 import { ClientProblem } from '../../client/faces/start.ts';
 import { isTombstone, tombstoneOf } from '../../client/faces/words.ts';

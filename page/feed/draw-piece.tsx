@@ -1,7 +1,14 @@
 // Draws pieces of what is happening: streaming words, calls, lines, and what was taken back.
 import { showUnseen } from '../../system/text.ts';
 import type { LiveEvent, PlacedTombstone } from '../../client/faces/types.ts';
-import { noticeText, transitionText, compactionText, describeStaged, shortenedText, searchLine } from '../../client/faces/words.ts';
+import {
+  noticeText,
+  transitionText,
+  compactionText,
+  describeStaged,
+  shortenedText,
+  searchLine,
+} from '../../client/faces/words.ts';
 import { steeringText } from '../../client/faces/options.ts';
 import { shortTime } from '../../client/faces/basics.ts';
 import type { ItemEvent, ViewItem } from '../../client/view/reduce-live.ts';

@@ -1,6 +1,21 @@
 // The state of a session for all its viewers: the transcript read so far, what waits for a person,
 // what is wrong; and the changes on the screen when more is known.
-import type { RunConfig, View, ItemFold, RecentRequests, BackgroundCommand, BackgroundStart, Item, Items, SessionDescription, SessionInfo, WaitingApproval, Hash, MessageId, SessionId } from '../../client/faces/types.ts';
+import type {
+  RunConfig,
+  View,
+  ItemFold,
+  RecentRequests,
+  BackgroundCommand,
+  BackgroundStart,
+  Item,
+  Items,
+  SessionDescription,
+  SessionInfo,
+  WaitingApproval,
+  Hash,
+  MessageId,
+  SessionId,
+} from '../../client/faces/types.ts';
 import { createConfigReader, backgroundCommands, findBackgroundCommands } from '../../client/faces/history.ts';
 import { transcriptItems, findAgentCalls, matchAgents, foldItems, filesLines } from '../../client/faces/turns.ts';
 import { createBodyReader } from '../../client/faces/words.ts';

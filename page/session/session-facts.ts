@@ -1,9 +1,26 @@
 // Sums up a transcript for the head and the inspector of its session: what was spent and on what,
 // how its tools did, since when it runs. What was summed up before is kept while the transcript grows.
 import { isUntimed, tasksAfter } from '../../client/faces/words.ts';
-import type { Outcome, AgentCallRecord, ItemFold, OpenCalls, Items, ReplyItem, SessionSpend, Spend } from '../../client/faces/types.ts';
+import type {
+  Outcome,
+  AgentCallRecord,
+  ItemFold,
+  OpenCalls,
+  Items,
+  ReplyItem,
+  SessionSpend,
+  Spend,
+} from '../../client/faces/types.ts';
 import { addSpend, noSpend } from '../../client/faces/contract.ts';
-import { findAgentCalls, foldItems, takeCalls, isForked, sumSpend, isReply, countTouchedFiles } from '../../client/faces/turns.ts';
+import {
+  findAgentCalls,
+  foldItems,
+  takeCalls,
+  isForked,
+  sumSpend,
+  isReply,
+  countTouchedFiles,
+} from '../../client/faces/turns.ts';
 import { isUnderWay } from '../../client/faces/lists.ts';
 import type { Standing } from '../feed/standing.tsx';
 

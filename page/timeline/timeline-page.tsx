@@ -7,7 +7,15 @@ import { endWords, isOrdinary, transitionText } from '../../client/faces/words.t
 import { isUnderWay } from '../../client/faces/lists.ts';
 import { formatCount, shortTime } from '../../client/faces/basics.ts';
 import type { Bar, Iteration, StepsByName } from '../../client/faces/types.ts';
-import { barOf, workerName, iterationName, iterationsOf, stepsByIteration, withUnstored, matchAgents } from '../../client/faces/turns.ts';
+import {
+  barOf,
+  workerName,
+  iterationName,
+  iterationsOf,
+  stepsByIteration,
+  withUnstored,
+  matchAgents,
+} from '../../client/faces/turns.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { formatNumber } from '../figures.tsx';
 import { htmlOf } from '../layout.tsx';

@@ -2,7 +2,16 @@
 // duration.
 import { showUnseen } from '../../system/text.ts';
 import type { Outcome, SessionInfo } from '../../client/faces/types.ts';
-import { isUntimed, changeOf, SHOWN, briefInput, NAME, approvalWords, endWord, REPEATED } from '../../client/faces/words.ts';
+import {
+  isUntimed,
+  changeOf,
+  SHOWN,
+  briefInput,
+  NAME,
+  approvalWords,
+  endWord,
+  REPEATED,
+} from '../../client/faces/words.ts';
 import { AGENT_TOOL } from '../../client/faces/contract.ts';
 import { formatCount, formatMoney, shortTime } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';

@@ -1,8 +1,32 @@
 // Shows one entry of a transcript. All words of models, tools and people are text, with unseen
 // characters named.
 import { showUnseen } from '../../system/text.ts';
-import type { BoundaryEntry, Entry, EpochEntry, ReplyEntry, SessionInfo, Outcome, Item, ReplyItem, CompactionTrigger, RunEnded, Hash } from '../../client/faces/types.ts';
-import { isRepeated, epochText, isOrdinary, noticeText, transitionText, contextText, outcomeText, searchBlockLine, terminalDetail, SHOWN, isUntimed } from '../../client/faces/words.ts';
+import type {
+  BoundaryEntry,
+  Entry,
+  EpochEntry,
+  ReplyEntry,
+  SessionInfo,
+  Outcome,
+  Item,
+  ReplyItem,
+  CompactionTrigger,
+  RunEnded,
+  Hash,
+} from '../../client/faces/types.ts';
+import {
+  isRepeated,
+  epochText,
+  isOrdinary,
+  noticeText,
+  transitionText,
+  contextText,
+  outcomeText,
+  searchBlockLine,
+  terminalDetail,
+  SHOWN,
+  isUntimed,
+} from '../../client/faces/words.ts';
 import { isReply } from '../../client/faces/turns.ts';
 import { steeringText } from '../../client/faces/options.ts';
 import { joinSystemPrompt } from '../../client/faces/reading.ts';

@@ -3,7 +3,17 @@
 // each once, by its position there.
 import { pause } from '../../../system/async.ts';
 import { reasonOf } from '../../../system/text.ts';
-import type { BodyReader, EntryMark, TranscriptReader, Outcome, ReplyEntry, PerdureClient, SessionInfo, Hash, SessionId } from '../../faces/types.ts';
+import type {
+  BodyReader,
+  EntryMark,
+  TranscriptReader,
+  Outcome,
+  ReplyEntry,
+  PerdureClient,
+  SessionInfo,
+  Hash,
+  SessionId,
+} from '../../faces/types.ts';
 import { ClientProblem } from '../../faces/start.ts';
 import { beginsAt } from '../../faces/history.ts';
 import type { ProgramQuery } from '../program/program.ts';
