@@ -1,13 +1,11 @@
 // perdure list --lost-folders: the folders that this machine was left with when their sessions moved
 // to other hosts (T19). They stay where they are; a person looks at them, and has them forgotten.
 import type { LostFolder } from '../../client/faces/types.ts';
-import { oneLine } from '../../client/paint.ts';
-import { formatTable } from '../../client/render/tables.ts';
-import { parseSessionId } from '../../client/sessions/ids.ts';
-import { listLostFolders } from '../../client/sessions/files/lost-folders.ts';
-import { formatMoment } from '../../client/units.ts';
+import { oneLine } from '../../client/faces/start.ts';
+import { formatTable } from '../../client/faces/lists.ts';
+import { parseSessionId, formatMoment } from '../../client/faces/basics.ts';
+import { listLostFolders, HostedSessions } from '../../client/faces/store-care.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
-import { HostedSessions } from '../../store/hosted-sessions.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';

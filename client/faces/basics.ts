@@ -21,6 +21,6 @@ export {
   shortTime,
 } from '../units.ts';
 export { didYouMean } from '../../workflows/contract/did-you-mean.ts';
-export { present } from '../../workflows/contract/present.ts';
 export { isElicited, isName, MEDIA_TYPES } from '../../workflows/contract/people.ts';
+export { present } from '../../workflows/contract/present.ts';
 export { hostQueue, LONGEST_ID, TASK_QUEUE, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';

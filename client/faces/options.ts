@@ -1,9 +1,5 @@
 // Options of a run: their rows, their bounds, what is wrong with some, and how a change of them, as of
 // all steering, is told.
-export { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
-export { parseRule, permissionModes, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-export { LIMITS, OPTION_BOUNDS, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
-export { toolVariableProblem } from '../../workflows/contract/tool-env.ts';
 export {
   limitsText,
   optionsText,
@@ -13,3 +9,7 @@ export {
   steeringText,
   turnsText,
 } from '../render/steered-words.ts';
+export { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
+export { parseRule, permissionModes, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
+export { LIMITS, OPTION_BOUNDS, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
+export { toolVariableProblem } from '../../workflows/contract/tool-env.ts';

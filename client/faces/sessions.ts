@@ -1,6 +1,8 @@
 // What a face does with a session before and after it asks the client: prompts and media, checks of
 // decisions, whether it rests.
+export { abortWith, actOnAbort, LEAVING_MS } from '../async.ts';
 export { agentsAtWork, goalAfter, goalOf, hasNoRun, isAtRest } from '../follow/goal.ts';
+export { createMailbox } from '../mailbox.ts';
 export { refuseUnknown } from '../options.ts';
 export { answerProblem, reasonProblem } from '../sessions/decide.ts';
 export { openSessionsIn } from '../sessions/find/in-folder.ts';
@@ -10,5 +12,3 @@ export { promptProblem } from '../sessions/prompt.ts';
 export { isApprovalEvent } from '../sessions/waiting-approval.ts';
 export { examineMedia, maxBytesOf, mediaBlock } from '../../store/transcript/media.ts';
 export { hashOf, isDamage, keySegment, parseStored, StoreError } from '../../store/values/store.ts';
-export { abortWith, actOnAbort, LEAVING_MS } from '../async.ts';
-export { createMailbox } from '../mailbox.ts';

@@ -1,12 +1,5 @@
 // What a transcript says of a session, computed from its entries alone: items, iterations, bars,
 // agents, files, rewinds, and what was spent.
-export { barOf, workerName } from '../sessions/history/bars.ts';
-export { isReply, positionOf, transcriptItems } from '../sessions/history/items.ts';
-export { iterationName, iterationsOf, stepsByIteration, withUnstored } from '../sessions/history/iterations.ts';
-export { findAgentCalls, matchAgents } from '../sessions/history/agent-calls.ts';
-export { foldItems, takeCalls } from '../sessions/history/fold-items.ts';
-export { isForked, sumSpend } from '../sessions/history/spend.ts';
-export { countTouchedFiles, listCommands, listReadFiles, listTouchedFiles } from '../sessions/history/changed-files.ts';
 export {
   callsText,
   conversationText,
@@ -17,3 +10,10 @@ export {
   notLookedText,
   warningLists,
 } from '../render/files-words.ts';
+export { findAgentCalls, matchAgents } from '../sessions/history/agent-calls.ts';
+export { barOf, workerName } from '../sessions/history/bars.ts';
+export { countTouchedFiles, listCommands, listReadFiles, listTouchedFiles } from '../sessions/history/changed-files.ts';
+export { foldItems, takeCalls } from '../sessions/history/fold-items.ts';
+export { isReply, positionOf, transcriptItems } from '../sessions/history/items.ts';
+export { iterationName, iterationsOf, stepsByIteration, withUnstored } from '../sessions/history/iterations.ts';
+export { isForked, sumSpend } from '../sessions/history/spend.ts';

@@ -36,6 +36,7 @@ export {
   transitionText,
 } from '../render/words.ts';
 export { roundUsd, stopText, terminalDetail, wasInterrupted } from '../sessions/outcome.ts';
+export { contextShare } from '../sessions/running/running-row.ts';
 export { isTombstone, tombstoneOf } from '../../store/live/events.ts';
 export { isUntimed, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 export { createBodyReader, mediaNote } from '../../store/log/bodies.ts';
@@ -43,4 +44,3 @@ export { isRepeated } from '../../store/log/entries.ts';
 export { splitQuestions } from '../../store/transcript/question-lists.ts';
 export { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 export { taskListOf, tasksAfter } from '../../store/view/task-list.ts';
-export { contextShare } from '../sessions/running/running-row.ts';

@@ -9,7 +9,7 @@ import { openNetwork } from '../../connection/network/network.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import { reasonOf } from '../../system/text.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { NAMESPACE } from '../../worker/embedded/server-args.ts';
+import { NAMESPACE } from '../../client/faces/servers.ts';
 import { isLoopbackName } from '../hosting/forwarders.ts';
 import { parseListen, readCertificate } from '../hosting/page-host.ts';
 import { type Person, readPeople } from '../hosting/people.ts';

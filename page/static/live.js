@@ -3,6 +3,10 @@
 import { setAway } from './away.js';
 import { showTimes } from './times.js';
 
+/** Milliseconds between two looks at the clocks, and those that must be missing; a busy tab looks late, too. */
+const LOOK_MS = 2_000;
+const LEAST_JUMP_MS = 30_000;
+
 const { feed, from, redrawn } = document.body.dataset;
 let place = from;
 let source = null;
@@ -259,10 +263,6 @@ async function loadEarlier(earlier) {
     loading = false;
   }
 }
-
-/** Milliseconds between two looks at the clocks, and those that must be missing; a busy tab looks late, too. */
-const LOOK_MS = 2_000;
-const LEAST_JUMP_MS = 30_000;
 
 // Tells that this machine slept, as listenForWakes in system/async.ts does for the server: a stream may have
 // died meanwhile, and a browser does not always hear of it.
