@@ -19,7 +19,7 @@ function countActions(events: readonly Event[]): number {
   const tasksWithMarkers = new Set(
     events.flatMap(({ markerRecordedEventAttributes: one }) => one?.workflowTaskCompletedEventId?.toString() ?? []),
   );
-  const others = events.map((event) => {
+  const others = events.map((event): number => {
     if (event.startChildWorkflowExecutionInitiatedEventAttributes) return 2;
     const changed = event.upsertWorkflowSearchAttributesEventAttributes?.searchAttributes?.indexedFields;
     if (changed) return Object.keys(changed).some((name) => name !== 'TemporalChangeVersion') ? 1 : 0;
