@@ -1,5 +1,5 @@
-// Makes activities of bodies: the attempt that Temporal makes of one, its heartbeats, and the fence
-// that tells whether it still counts.
+// Makes activities of bodies: Temporal's attempt of one, its heartbeats, and the fence that checks
+// whether the attempt still counts.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
 import type { SessionId } from '../workflows/contract/ids.ts';

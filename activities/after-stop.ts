@@ -1,4 +1,4 @@
-// Tells the after-stop handlers that a run came to its natural end (L56): memory extraction,
+// Calls the after-stop handlers when a run has come to its natural end (L56): memory extraction,
 // reports, a suggested prompt.
 import type { Activities, AfterStop } from '../workflows/contract/activities.ts';
 import { addSpend, noSpend, type Spend } from '../workflows/contract/loop.ts';

@@ -1,5 +1,5 @@
-// Work that this worker cannot take and another may is not a failure of the run. It is tried again
-// after a while, until a worker takes it.
+// Work that this worker cannot do and another may is not a failure of the run: it is retried after
+// a while, until a worker takes it.
 import { ApplicationFailure } from '@temporalio/common';
 import { StoreError } from '../store/values/store.ts';
 

@@ -1,6 +1,5 @@
 // Stores what no model call will carry: the end of a run, the end of a session (L39, L47–L49). It
-// cannot be cancelled, and is built from its input only, so that a second attempt makes the same
-// hash.
+// cannot be cancelled, and depends only on its input, so a second attempt makes the same hash.
 import type { Commit, CommitResult } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';

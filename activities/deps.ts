@@ -1,5 +1,5 @@
-// Everything that the activities need of the world, given once by the worker (L54): nothing here is
-// global.
+// Everything that the activities need from outside, passed in once by the worker (L54): nothing
+// here is global.
 import type { SkillSettings } from '../tools/skill-settings.ts';
 import type { AttachmentProvider, Attachments } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';

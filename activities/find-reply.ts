@@ -1,4 +1,4 @@
-// Finds the outcome of a model call that was stopped when its worker was gone, and tells stored
+// Finds the outcome of a model call that was stopped after its worker was lost, and shows stored
 // replies again.
 import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';

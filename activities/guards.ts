@@ -1,6 +1,6 @@
-// Guards around activities. A worker that is there to stop one run records what ends and begins
-// nothing, of any session (L47, L49). A run keeps its guards and its kind of model, and side work
-// is tried a few times only.
+// Guards around activities. A worker started only to stop one run records what ends and begins
+// nothing, in any session (L47, L49). A run keeps its guards and its kind of model, and side work
+// is tried only a few times.
 import { agentSessionId, type SessionId } from '../workflows/contract/ids.ts';
 import type { TellAlert } from '../workflows/contract/activities.ts';
 import type { ActivityBody, Attempt } from './attempt.ts';

@@ -81,6 +81,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     rewind: async () => (await import('./commands/rewind.ts')).rewindCommand,
     fork: async () => (await import('./commands/fork.ts')).forkCommand,
     apply: async () => (await import('./commands/apply.ts')).applyCommand,
+    move: async () => (await import('./commands/move.ts')).moveCommand,
     'top-up': async () => (await import('./commands/top-up.ts')).topUpCommand,
     snip: async () => (await import('./commands/snip.ts')).snipCommand,
   },

@@ -103,6 +103,8 @@ export type { ChangedFile, DiffOptions, SessionDiff, UncapturedFile } from './se
 export type { RemainingEffect } from './sessions/files/left-effects.ts';
 export type { RewindPreview, RewoundFile } from './sessions/files/look-at-files.ts';
 export type { RewindChoice, RewindPlan } from './sessions/files/plan-rewind.ts';
+export type { MoveOptions } from './sessions/move-session.ts';
+export type { HostChanged, LeaveReason, Moved } from '../workflows/contract/hosts.ts';
 export type { RewindOptions, RewindResult, UndoOptions, UndoResult } from './sessions/files/rewind-session.ts';
 export type { ForkOptions, ForkResult } from './sessions/fork/fork-session.ts';
 export type { RunningState, SessionActivity } from './sessions/running/running-row.ts';

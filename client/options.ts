@@ -1,5 +1,5 @@
-// Refuses misspelled options. A program in JavaScript may misspell one, and passing it over in
-// silence could drop a guard that was meant.
+// Refuses misspelled options. A JavaScript program may misspell one, and ignoring it silently could
+// drop a guard.
 import { didYouMean } from '../workflows/contract/did-you-mean.ts';
 import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
 import type { ActOptions } from './sessions/decide.ts';

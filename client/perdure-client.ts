@@ -8,6 +8,8 @@ import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.
 import type { FilesCapture } from './sessions/files/calls-behind.ts';
 import type { DiffOptions, SessionDiff } from './sessions/files/diff-session.ts';
 import type { ForkOptions, ForkResult } from './sessions/fork/fork-session.ts';
+import type { Moved } from '../workflows/contract/hosts.ts';
+import type { MoveOptions } from './sessions/move-session.ts';
 import type { RewindOptions, UndoResult, RewindResult, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import type { SessionCounts } from './sessions/find/count-sessions.ts';
@@ -129,6 +131,11 @@ export type PerdureClient = {
   rewind(session: string, options?: RewindOptions): Promise<RewindResult>;
   /** Undoes the last rewind, also one that was an undo (T7). */
   undoRewind(session: string, options?: UndoOptions): Promise<UndoResult>;
+  /**
+   * Moves the session with its files to another host, where hosts share a store (T20): at once
+   * where it is at rest, else before its next model call. Needs a running worker there.
+   */
+  move(session: string, options?: MoveOptions): Promise<Moved>;
   /**
    * Begins a session of its own that goes on from a point of this one (T10), which may run
    * meanwhile or be closed. The conversation up to there is shared, not copied. Resolves when the

@@ -39,8 +39,10 @@ export async function isQueuePolled(polls: PollQuery): Promise<boolean> {
  */
 export async function isQueueServed(temporal: Client, taskQueue: string): Promise<boolean> {
   const readOwn = async () => (await readBeats(temporal))?.filter(({ queue }) => queue === taskQueue) ?? [];
-  const before = new Map((await readOwn()).map(({ identity, at }) => [identity, at]));
-  if (before.size === 0) return isQueuePolled({ temporal, taskQueue, of: 'activities' });
+  const own = await readOwn();
+  if (own.length === 0) return isQueuePolled({ temporal, taskQueue, of: 'activities' });
+  const before = new Map(own.flatMap(({ identity, at, isLive }) => (isLive ? [[identity, at] as const] : [])));
+  if (before.size === 0) return false;
   await sleep(1.5 * HEARTBEAT_MS);
   return (await readOwn()).some(({ identity, at, isLive }) => isLive && at !== before.get(identity));
 }

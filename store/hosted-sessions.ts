@@ -45,6 +45,12 @@ export class HostedSessions {
     this.#write({ ...hosted, lost });
   }
 
+  /** Tells whether a session works here. */
+  isHere(session: SessionId): boolean {
+    const known = this.read(session);
+    return known !== null && known.lost === undefined;
+  }
+
   has(session: SessionId): boolean {
     return existsSync(this.#path(session));
   }

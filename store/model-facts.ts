@@ -1,5 +1,5 @@
-// The facts that a run knows of a model (X1), as a part of its snapshot. A fact that is absent is
-// not known, or was not when the run opened.
+// The facts that a run has about a model (X1), as a part of its snapshot. An absent fact is
+// unknown, or was when the run opened.
 import type { Effort, ModelPrice } from '../workflows/contract/loop.ts';
 
 /** How a request may ask for thinking. */

@@ -1,5 +1,5 @@
-// Checks the record of a work tree, which leads the worker to folders that it makes and removes,
-// and may have been written on another machine.
+// Checks the record of a work tree, which names folders that the worker makes and removes, and may
+// have been written on another machine.
 import { basename, dirname, isAbsolute, join, normalize } from 'node:path';
 import { agentName, type SessionId } from '../workflows/contract/ids.ts';
 import { realOf } from '../system/process/places.ts';

@@ -175,6 +175,7 @@ export async function createDeps(
     home: env['HOME'] || homedir(),
   };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
+  const hosted = new HostedSessions(dataDir);
   return {
     store,
     live: openLive(settings, log),
@@ -194,6 +195,7 @@ export async function createDeps(
       sandbox,
       dataDir,
       host,
+      isHosted: (session) => hosted.isHere(session),
       ...capturing,
       tools: runner,
       log,
@@ -212,7 +214,7 @@ export async function createDeps(
     host,
     ...(host && {
       hosts: {
-        hosted: new HostedSessions(dataDir),
+        hosted,
         graceMs: settings.hosts?.graceMs ?? HOST_GRACE_MS,
         isAtWork: isQueueServed,
       },

@@ -36,6 +36,7 @@ export type {
 export type { FieldNames, ToolNames, WebSearchSettings } from '../store/configuration.ts';
 export type { ModelFacts, ModelTable, ThinkingKind } from '../store/model-facts.ts';
 export type { SnapshotCaps } from '../store/snapshots/capture-folder.ts';
+export type { HostSettings } from './config/session-host.ts';
 export type { SnapshotSettings } from '../store/snapshots/take-snapshot.ts';
 export type { CompactionRules, ModelPrice } from '../workflows/contract/loop.ts';
 export type { SandboxConfig } from './config/schema-parts.ts';

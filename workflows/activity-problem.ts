@@ -1,5 +1,5 @@
-// Tells why an activity failed for good. The loop goes on with the reason as a value: an error that
-// is thrown on would end the workflow, and the session with it.
+// Returns why an activity failed for good. The loop continues with the reason as a value: a
+// rethrown error would end the workflow, and the session with it.
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import { STORE_CORRUPT } from './contract/failures.ts';
 

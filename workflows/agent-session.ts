@@ -1,6 +1,6 @@
 // The workflow: one session, one conversation. It waits for messages, opens a run for those that
-// wait, and lives until it is cancelled, or for as long as its input asks. A handover continues the
-// workflow as new with everything carried (L4); it throws, and nothing after it runs.
+// wait, and lives until it is cancelled, or as long as its input says. A handover continues it as
+// new with everything carried (L4); it throws, and nothing after it runs.
 import {
   ApplicationFailure,
   CancellationScope,

@@ -1,5 +1,5 @@
-// Guards the workflow in its bundle: nothing that a client sends may fail a workflow task, for it
-// would fail on every try.
+// Guards the workflow in its bundle: nothing that a client sends may fail a workflow task, because
+// every retry of the task would fail, too.
 import { ApplicationFailure, DefaultFailureConverter, type PayloadConverter } from '@temporalio/common';
 import { workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
 import { BY_HAND } from './contract/failures.ts';

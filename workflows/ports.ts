@@ -99,7 +99,7 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
     optionsFor: (input: Parameters<SessionActivities[Name]>[0]) => ActivityOptions,
   ): SessionActivities[Name] => followHost(hosts, createPort(name, optionsFor));
   return {
-    // The callers of this and of `openRun` follow the host: the step after a move is another one.
+    // Its caller follows the host: the call after a move is another one.
     callModel: createPort('callModel', () => onItsHost(long)),
     compact: keep('compact', () => onItsHost(long)),
     prepareCompaction: keep('prepareCompaction', () => onItsHost(others.preparation)),
@@ -119,6 +119,7 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
     checkOutFiles: keep('checkOutFiles', () => onItsHost(others.worktree)),
     rewindFiles: keep('rewindFiles', () => onItsHost(others.worktree)),
     previewRewind: createPort('previewRewind', () => onItsHost(others.answer, {})),
+    // Its caller follows the host, too: the folder is another one there.
     openRun: createPort('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
     runTool: keep('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),
   };

@@ -1,6 +1,7 @@
-// Instructions that a workspace holds for those who work in it (L78): AGENTS.md, else CLAUDE.md, of
-// its root, of the folders of its repository above it, and of those on the way to files that were
-// read. They are context from an untrusted place: nothing that decides what may be done reads them.
+// Reads the instructions of a workspace for those who work in it (L78): AGENTS.md, else CLAUDE.md,
+// of its root, of the folders of its repository above it, and of those on the way to files that
+// were read. They are context from an untrusted source: nothing that decides about permissions
+// reads them.
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../../store/configuration.ts';

@@ -1,6 +1,6 @@
-// Collects the texts of configured providers ahead, while tools run (L43). The loop takes only
-// texts that have settled, so it never waits for one. The worker keeps them in memory: texts lost
-// with it are asked for again.
+// Collects the texts of configured providers in advance, while tools run (L43). The loop takes only
+// texts that are ready, so it never waits for one. The worker keeps them in memory, and requests
+// texts lost with a worker again.
 import { runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { RecentMap } from '../../system/recent-map.ts';

@@ -1,6 +1,6 @@
-// Binds the calls of replies to their runs: what a call needs of its run, of the worker and of the
-// registry of tools. A bound call tells its traits to the machine, runs while the reply streams or
-// under its claim, and shows itself to watchers.
+// Binds the calls of replies to their runs: what a call needs from its run, the worker and the
+// registry of tools. A bound call reports its traits to the machine, runs while the reply streams
+// or under its claim, and shows itself to watchers.
 import { createHash } from 'node:crypto';
 import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';

@@ -1,5 +1,5 @@
-// Checks a tool's context modifier (L38) before the loop hears of it: a folder inside the
-// workspace, and bounded names.
+// Checks a tool's context modifier (L38) before the loop gets it: a folder inside the workspace,
+// and bounded names.
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ContextModifier } from '../../tools/tool.ts';

@@ -1,5 +1,4 @@
-// Tells the model about a call that was started once and has no result (L40): the known facts
-// alone.
+// Tells the model about a call that was started once and has no result (L40): known facts only.
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { readChild, type StopRecord, type TakenCall } from './journal.ts';

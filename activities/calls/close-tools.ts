@@ -1,5 +1,5 @@
-// Tells tools that a run has ended, so that they let go of what they hold for it (L48). Their work
-// after that changes nothing of the run.
+// Tells tools that a run has ended, so that they release what they hold for it (L48). Their work
+// after that changes nothing in the run.
 import type { RunConfig } from '../../store/configuration.ts';
 import { runWithin } from '../../system/async.ts';
 import { clip, reasonOf } from '../../system/text.ts';

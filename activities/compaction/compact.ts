@@ -1,6 +1,6 @@
-// Replaces older messages in view by a summary of the small model (L10, L24): a boundary is stored,
-// or nothing; or old results are shrunk, and that is enough (L8). Safe to attempt twice: the step
-// record returns what an earlier attempt stored.
+// Replaces older messages in view by a summary of the small model (L10, L24). It stores a boundary
+// or nothing; shrinking old results may be enough (L8). Safe to attempt twice: the step record
+// returns what an earlier attempt stored.
 import type { Compact, CompactionResult } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';

@@ -1,6 +1,6 @@
-// Has the API sum up the conversation while the run goes on (L9): the boundary is stored, and the
-// next request begins with it. Messages that come meanwhile stay as they are. Safe to attempt
-// twice: the step record returns what an earlier attempt stored.
+// Has the API summarise the conversation while the run continues (L9): the boundary is stored, and
+// the next request begins with it. Messages that arrive meanwhile are kept. Safe to attempt twice:
+// the step record returns what an earlier attempt stored.
 import type { PrepareCompaction, PreparedCompaction } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScriptedModel } from '../guards.ts';

@@ -1,6 +1,6 @@
-// The API sums up its own conversation and signs the summary (L10). It is sent what the model has
-// seen so far up to a reply, so it reads the prompt cache and all earlier thinking, and the
-// thinking of the rounds that stay is sent on (L59).
+// Has the API summarise its own conversation and sign the summary (L10). The request contains what
+// the model has seen so far up to a reply, so it reads the prompt cache and all earlier thinking;
+// the thinking of the rounds that stay is sent along (L59).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';

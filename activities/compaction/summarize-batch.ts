@@ -1,5 +1,5 @@
 // Writes one line for people about the batch of calls that has just run (L42). It stores nothing;
-// when the model fails, the run goes on without the line.
+// if the model fails, the run continues without the line.
 import type { RunConfig } from '../../store/configuration.ts';
 import { openSmallModel, type SummaryDeps } from './small-model.ts';
 import { groupBlocks } from './blocks.ts';

@@ -1,5 +1,6 @@
-// How hooks are written down: per kind a list of functions or commands, each with its input and its
-// possible answers. A command gets what a function gets, as one line of JSON, and answers the same.
+// The configuration of hooks: per kind a list of functions or commands, each with its input and its
+// possible answers. A command gets a function's input as one line of JSON, and answers in the same
+// form.
 import type { HookPayloads } from './payloads.ts';
 import type { HookContext } from './hooks.ts';
 import type { HookName } from './payloads.ts';

@@ -1,4 +1,4 @@
-// Runs the hooks of a worker: each kind's hooks together or in order, and their answers made into
+// Runs the hooks of a worker: those of a kind together or in order, and combines their answers into
 // one verdict. A hook that fails is listed and changes nothing; one that is stopped counts as
 // failed, and whatever stopped it knows why (L21, L30, L41).
 import { join } from 'node:path';

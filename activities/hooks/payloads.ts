@@ -1,4 +1,4 @@
-// The input of each hook, besides the facts that all are told.
+// The input of each hook, in addition to the facts that all hooks get.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { AlertKind, CompactionTrigger, SystemPart, WaitingCall } from '../../workflows/contract/activities.ts';
 import type { AgentFacts } from '../../workflows/contract/facts.ts';

@@ -9,7 +9,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { type Attempt, createGivenUpError } from '../attempt.ts';
 import { forAnotherWorker } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
-import { findWorkspace } from '../run/folders.ts';
+import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
 import { createHostRecord, type HostRecord, readHostRecords } from './host-record.ts';
 
 /** The attempts that are left to workers of other hosts; the first of them follow soon. */
@@ -26,7 +26,7 @@ export function takeOver(deps: Deps): (attempt: Attempt, input: TakeOver) => Pro
       return leaveToAnother(attempt, 'this worker shares no store with the host of the session');
     const means: Means = { ...deps, host, hosts, snapshots };
     const joined = await findJoined(means, input);
-    if (joined) return taken(means, input, joined, await lostCalls(means, attempt, input));
+    if (joined) return describeTaken(means, input, joined, await lostCalls(means, attempt, input));
     if (input.because === 'moved' && host.id === input.from.id)
       return leaveToAnother(attempt, `host ${host.name} is the one that the session leaves`);
     if (input.because === 'away' && (await isAtWork(means, attempt, input))) return { kind: 'there' };
@@ -81,10 +81,10 @@ async function restoreHere(means: Means, attempt: Attempt, input: TakeOver): Pro
   means.log('warn', `session ${attempt.session} works on this host now: ${input.from.name} was left`, {
     session: attempt.session,
   });
-  return taken(means, input, record, input.files ? [] : await lostCalls(means, attempt, input));
+  return describeTaken(means, input, record, input.files ? [] : await lostCalls(means, attempt, input));
 }
 
-function taken(
+function describeTaken(
   { host, hosts }: Means,
   { from }: TakeOver,
   { host: { id, name }, place, at }: Pick<HostRecord, 'host' | 'place' | 'at'>,
@@ -120,7 +120,13 @@ async function lostCalls(means: Means, attempt: Attempt, input: TakeOver): Promi
 }
 
 /** Returns why a folder cannot be restored here, or null: what lies in its place may be another's. */
-async function whyOccupied({ hosts, host }: Means, { session }: Attempt, root: string): Promise<string | null> {
+async function whyOccupied(
+  { hosts, host, dataDir }: Means,
+  { session }: Attempt,
+  root: string,
+): Promise<string | null> {
+  const overlap = await describeDataOverlap(`on host ${host.name} ${root}`, root, dataDir);
+  if (overlap !== undefined) return overlap;
   if (hosts.hosted.read(session)?.folders.includes(root)) {
     const other = hosts.hosted.list().find((one) => one.session !== session && !one.lost && one.folders.includes(root));
     return other ? `session ${other.session} works in ${root} on host ${host.name}` : null;

@@ -1,4 +1,4 @@
-// A run that has ended, as the small model is asked about it.
+// Describes a run that has ended to the small model.
 import type { EndedRun, Deps } from '../deps.ts';
 import type { BlockItem } from '../compaction/blocks.ts';
 import { fitText } from '../compaction/fit-text.ts';

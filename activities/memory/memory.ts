@@ -1,7 +1,7 @@
 // Lets runs in a workspace remember earlier ones (L80). While tools run, the small model picks the
 // notes that matter to the prompt. After a natural end it writes what is new into a note of that
-// run, and merges notes that have become many. No run waits for the picking, and no failure here is
-// one of the run.
+// run, and merges notes when there are many. No run waits for the picking, and no failure here
+// fails a run.
 import { startDeadline } from '../../system/async.ts';
 import { boundAttempt, createGivenUpError, isGivenUp, type Attempt } from '../attempt.ts';
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';

@@ -1,5 +1,5 @@
-// Puts new notes in the place of others, which are kept in a folder of old ones (L80). A kill at
-// any moment leaves the old notes or the new ones; the next worker moves what is left to move.
+// Replaces notes by new ones, and keeps the old ones in a folder (L80). A kill at any moment leaves
+// the old notes or the new ones; the next worker moves what is left to move.
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';

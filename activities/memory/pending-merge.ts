@@ -1,6 +1,6 @@
-// A merge of notes until the files are where they belong (L80): the folder `.merge`, which appears
-// whole, has the new notes and says which ones they replace. From then on the new ones count, and
-// the replaced ones do not.
+// A merge of notes until the files are in place (L80): the folder `.merge`, which appears whole,
+// has the new notes and says which ones they replace. From then on the new ones count, and the
+// replaced ones do not.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';

@@ -1,7 +1,7 @@
-// Asks the model for a reply, and repeats the request without each part that the API refuses, until
-// there is nothing left to leave out: thinking that no longer fits the messages before it (L59), a
-// summary that the API signed elsewhere, a tool whose definition it does not take, or a field that
-// the server does not know.
+// Requests a reply from the model, and repeats the request without each part that the API refuses
+// until nothing is left to leave out: thinking that no longer fits the messages before it (L59), a
+// summary that the API signed elsewhere, a tool whose definition it does not accept, or a field
+// that the server does not know.
 import { runFields } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
 import { isThinkingDropped } from '../../store/transcript/preamble.ts';

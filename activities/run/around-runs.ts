@@ -1,4 +1,4 @@
-// Runs the hooks that are told of prompts before the model sees them (L41). They may add to the
+// Runs the hooks that get prompts before the model sees them (L41). They may add to the
 // conversation or end the run.
 import type { Reach } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';

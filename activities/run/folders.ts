@@ -54,8 +54,11 @@ function describeMove(cwd: string, now: WorkspacePlace, before: WorkspacePlace |
   return `the working directory ${cwd} is not the folder ${before.path} in which this session worked (${where}): if that is meant, give it again with --cwd`;
 }
 
-/** An agent that can rename the folder around its data could put other data there. */
-async function describeDataOverlap(
+/**
+ * Returns why a path must not be an agent's, or undefined. An agent that can rename the folder around
+ * its data could put other data there.
+ */
+export async function describeDataOverlap(
   named: string,
   path: string,
   dataDir: string | undefined,

@@ -1,5 +1,5 @@
-// The run of an agent inherits what its parent's may do, and its type, its parent's limits or a
-// person's words never widen that (L69, L70). An isolated agent works in a git work tree of its own
+// An agent's run inherits what its parent's may do; neither its type, its parent's limits nor a
+// person's words ever widen that (L69, L70). An isolated agent works in a git work tree of its own
 // (L72).
 import { join, sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';

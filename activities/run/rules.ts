@@ -1,4 +1,4 @@
-// The limits that a run is decided by, from the choices of its caller and its worker: a part of its
+// The limits that decide about a run, from the choices of its caller and its worker: a part of its
 // snapshot (L57).
 import { largestSummarySpend } from '../compaction/summarize-batch.ts';
 import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';

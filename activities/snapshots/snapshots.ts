@@ -49,6 +49,8 @@ type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'st
   /** The home folder of the person: one with it is captured only where someone said so. */
   readonly home: string;
   readonly host: SessionHost | undefined;
+  /** With `host`: tells whether the folders of a session are on it. */
+  readonly isHosted?: (session: SessionId) => boolean;
   readonly store: Store;
   /** The id of the store, which tells whose sessions are captured. */
   readonly storeId: () => Promise<string>;
@@ -173,9 +175,11 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   async captureLast(about: CaptureAbout): Promise<FilesEntry | null> {
-    const { host } = this.#options;
+    const { host, isHosted } = this.#options;
     const last = findLastFiles(about.base.view);
-    return host === undefined || last?.host === host.id ? await this.capture(about) : null;
+    // A session that has just moved here was captured elsewhere.
+    const isOurs = host === undefined || last?.host === host.id || isHosted?.(about.config.session) === true;
+    return isOurs ? await this.capture(about) : null;
   }
 
   async rewind(about: RewindAbout): Promise<FilesRewound> {

@@ -46,6 +46,7 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   'mcp-tools': [['perdure mcp-tools files', 'the tools of this server, as rules name them']],
   snip: [['perdure snip s-4k2 12 13', 'the model no longer sees entries 12 and 13']],
   btw: [['perdure btw s-4k2 which files have you changed so far?', 'its run goes on meanwhile']],
+  move: [['perdure move s-4k2 --host build-2', 'with its files; its next call runs there']],
   'top-up': [['perdure top-up s-4k2 --max-turns 80', '80 in all']],
   list: [
     ["perdure list 'phase:waiting cost>1 tag:team=web'", 'what waits for a person and has cost more than a dollar'],

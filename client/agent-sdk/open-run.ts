@@ -1,4 +1,4 @@
-// Runs of a session that a query finds under way, or leaves so.
+// The run of a session that is in progress when a query begins or ends.
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';

@@ -56,7 +56,7 @@ export const FATES: Readonly<Record<keyof Options, Fate>> = {
   settings: TAKEN,
   skills: TAKEN,
   taskBudget: TAKEN,
-  toolAliases: refuse('tools go by the names that docs/from-the-agent-sdk.md lists'),
+  toolAliases: refuse('tools go by the names that docs/api/agent-sdk-rows.md lists'),
   agentProgressSummaries: passOver('agents are not summed up while they work'),
   betas: passOver('the betas that are needed are asked for'),
   debug: passOver('see PERDURE_DATA for the logs'),
@@ -110,7 +110,7 @@ export function isAskedFor(value: unknown): boolean {
 /** Libraries that wrap a query leave such notes for themselves. */
 const PRIVATE = passOver('names that begin with "_" are of a library, for its own use');
 
-const UNKNOWN = refuse('it is none that is known here; docs/from-the-agent-sdk.md lists those that are');
+const UNKNOWN = refuse('it is none that is known here; docs/api/agent-sdk-rows.md lists those that are');
 
 function checkOption(name: string, say: (line: string) => void): void {
   const known = Object.hasOwn(FATES, name) ? FATES[name as keyof Options] : undefined;

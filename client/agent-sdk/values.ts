@@ -19,7 +19,7 @@ export const EXIT_REASONS = [
 ] as const satisfies readonly ExitReason[];
 
 /**
- * The events that hooks may be given for. docs/from-the-agent-sdk.md lists those that are called.
+ * The events that hooks may be given for. docs/api/agent-sdk-rows.md lists those that are called.
  */
 export const HOOK_EVENTS = [
   'PreToolUse',

@@ -1,6 +1,6 @@
-// Where a returning follower begins: behind an iteration whose events it has seen completely. A
-// later iteration of which it saw only a part is told again from its beginning, since the attempt
-// that told it may have died meanwhile.
+// Where a returning follower begins: after the last iteration whose events it has received
+// completely. A later iteration of which it received only a part is sent again from its beginning,
+// because the attempt that sent it may have died meanwhile.
 import type { WatchedEvent } from '../../store/live/events.ts';
 import { ClientProblem } from '../problem.ts';
 import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';

@@ -1,7 +1,7 @@
 // Records what a follower has shown, minus what was taken back, and compares it with the
 // transcript. The live channel is best effort; the store is the truth. Each comparison takes back
-// what differs and tells what is missing, so that both are equal afterwards, whatever the channel
-// has lost, doubled, or kept of an attempt that did not count (L16).
+// what differs and adds what is missing, so both are equal afterwards, whatever the channel has
+// lost, doubled, or kept of an attempt that did not count (L16).
 import { type LiveEvent, tombstoneOf, type WatchedEvent } from '../../store/live/events.ts';
 import type { AttemptName } from '../../store/live/files.ts';
 import { listContentEvents, listOutcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';

@@ -1,6 +1,6 @@
-// An operation on a session, declared once. From its row follow the client's method with the check
-// of its options, the route of the HTTP API with its entry in docs/openapi.v1.json, the key of a
-// retry, and what the command and the page say of it.
+// An operation on a session, declared once. The client's method with its option check, the HTTP
+// route with its entry in docs/openapi.v1.json, the key of a retry, and the texts of command and
+// page all follow from its row.
 import type { z } from 'zod';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Abortable } from '../async.ts';

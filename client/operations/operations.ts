@@ -3,7 +3,7 @@ import type { PerdureClient } from '../perdure-client.ts';
 import { fork, rewind, snip, undoRewind } from './conversation.ts';
 import { answer, approve, deny } from './decisions.ts';
 import type { Operation } from './operation.ts';
-import { askAside, cancel, changeRules, interrupt, resume, send, setOptions, topUp } from './steering.ts';
+import { askAside, cancel, changeRules, interrupt, move, resume, send, setOptions, topUp } from './steering.ts';
 
 export const operations = {
   send,
@@ -18,6 +18,7 @@ export const operations = {
   snip,
   rewind,
   undoRewind,
+  move,
   approve,
   deny,
   answer,

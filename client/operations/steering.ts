@@ -16,9 +16,11 @@ import {
   type TopUp,
   UPDATES,
 } from '../../workflows/contract/session.ts';
+import type { Moved } from '../../workflows/contract/hosts.ts';
 import type { SignalOnce } from '../../workflows/contract/steered.ts';
 import type { KeysOf } from '../options.ts';
 import type { ActOptions } from '../sessions/decide.ts';
+import type { MoveOptions } from '../sessions/move-session.ts';
 import { findWrongOption, messageOf } from '../sessions/message.ts';
 import { callUntilAnswered, patience } from '../sessions/persist.ts';
 import type { Prompt } from '../sessions/prompt.ts';
@@ -175,4 +177,22 @@ export const setOptions = defineOperation<ActOptions & { readonly changes: Optio
   problemOf: ({ changes }) =>
     Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : findWrongOption(changes),
   run: (means, session, { changes, ...options }) => means.updateOpen(session, UPDATES.setOptions, changes, options),
+});
+
+export const move = defineOperation<MoveOptions, Moved>({
+  name: 'move',
+  target: 'session',
+  role: 'steer',
+  summary: 'Moves the session with its files to another host, where hosts share a store.',
+  status: 202,
+  body: z.strictObject({ host: text.describe('the PERDURE_HOST of its workers; absent: any other').optional() }),
+  answer: z.looseObject({
+    kind: z.enum(['moved', 'later']).describe('`later`: before its next model call, when no call of it runs'),
+    host: z.looseObject({ id: text, name: text }).optional(),
+  }),
+  done: 'Moving.',
+  async run(means, session, options) {
+    const { moveSession } = await import('../sessions/move-session.ts');
+    return moveSession(means, session, { ...options, by: means.actor(options) });
+  },
 });

@@ -1,5 +1,5 @@
-// Tells people how a session was kept within the model's window: nothing is lost, the model only
-// sees less.
+// Explains to people how a session was kept within the model's window: nothing is lost, the model
+// only sees less.
 import { formatCount, formatTokens } from '../units.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { LiveEvent } from '../../store/live/events.ts';

@@ -1,4 +1,4 @@
-// Says in a line what a session with a run under way does now, as lists show it. Pure.
+// Says in one line what a running session does now, as lists show it. Pure.
 import { oneLine } from '../paint.ts';
 import type { SessionActivity, RunningState } from '../sessions/running/running-row.ts';
 import { briefInput } from './tool-lines.ts';

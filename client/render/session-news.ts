@@ -1,6 +1,6 @@
-// Tells what happened to sessions between two looks, a line each: which begin, wait for a person,
-// are parked, go on, end a run, are closed. Of many at once it names some and counts the others.
-// Pure.
+// Lists what happened to sessions between two looks, a line each: which began, wait for a person,
+// were parked, continued, ended a run, or were closed. Of many at once it names some and counts the
+// others. Pure.
 import { isBadEnd } from '../../workflows/contract/visibility.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { type Paint, truncateWithCount, oneLine } from '../paint.ts';

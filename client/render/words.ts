@@ -121,13 +121,13 @@ export function noticeText(notice: Notice): string {
   }
 }
 
-const left = { away: 'is away', emptied: 'has lost its files', moved: 'was left' };
+const leftHosts = { away: 'is away', emptied: 'has lost its files', moved: 'was left' };
 
 /** Formats: continues on host b with its files as of 2026-11-30 10:02:11 UTC, since a is away */
 function hostChangedText({ from, to, because, at, calls }: HostChanged): string {
   const files = `with its files as of ${formatMoment(at)}`;
   const loss = calls.length === 0 ? '' : `; lost: what these calls changed since: ${listNames(calls, 5)}`;
-  return `continues on host ${oneLine(to, 60)} ${files}, since ${oneLine(from, 60)} ${left[because]}${loss}`;
+  return `continues on host ${oneLine(to, 60)} ${files}, since ${oneLine(from, 60)} ${leftHosts[because]}${loss}`;
 }
 
 /** Formats: forked from s-4k2 at entry 12, files in /work/fork, by ana */

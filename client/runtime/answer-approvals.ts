@@ -1,5 +1,5 @@
-// Puts waiting calls and questions of the model to functions of the program, for query() (L55,
-// L81). When someone decides or answers elsewhere, the function's answer no longer counts.
+// Passes waiting calls and questions of the model to functions of the program, for query() (L55,
+// L81). If someone decides or answers elsewhere first, the function's answer no longer counts.
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../../workflows/contract/did-you-mean.ts';
 import { answerProblem, reasonProblem } from '../sessions/decide.ts';

@@ -1,5 +1,5 @@
-// Starts a worker that takes decisions and does no work: it runs workflows and no activity. A
-// command that ends at once can use one, since nothing that it begins can be cut off; a staying
+// Starts a worker that accepts decisions and does no work: it runs workflows and no activities. A
+// command that ends at once can use it, because nothing that it begins can be cut off; a permanent
 // worker carries the decision out.
 import { NativeConnection } from '@temporalio/worker';
 import type { Log } from '../../system/log.ts';

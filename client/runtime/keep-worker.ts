@@ -1,5 +1,5 @@
-// Keeps a worker available while a command waits for a run: a staying worker if one runs, else one
-// of our own. When the staying worker dies meanwhile, ours takes over.
+// Keeps a worker available while a command waits for a run: a permanent worker if one runs, else
+// one of our own. If the permanent worker dies meanwhile, ours takes over.
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { pause } from '../../system/async.ts';
 

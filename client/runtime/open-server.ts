@@ -1,5 +1,5 @@
 // Opens the server that every command needs: the one that the environment names, or the embedded
-// one of the data folder, which is joined when it runs and brought up when it does not.
+// one of the data folder, which it joins or starts.
 import type { Client } from '@temporalio/client';
 import { type Connected, connectClient, type Target } from '../../connection/connect-client.ts';
 import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';

@@ -1,4 +1,4 @@
-// Tells a person who brings up a worker whose work it takes up in addition.
+// Tells a person who starts a worker whose work it also takes.
 import type { OpenedServer } from './open-server.ts';
 import { ClientProblem } from '../problem.ts';
 

@@ -1,5 +1,5 @@
-// Looks at sessions again and again, those under way and the newest in visibility, and reports each
-// look to a teller of news.
+// Polls sessions, those in progress and the newest in visibility, and passes each result on to be
+// reported.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { untilAborted } from '../async.ts';

@@ -1,5 +1,5 @@
-// Looks for runs that have not gone on for some time, for the hooks `silent` of this process's
-// worker (O14).
+// Looks for runs without progress for some time, for the hooks `silent` of this process's worker
+// (O14).
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { SilenceTeller, SilentSession } from '../../worker/silence-teller.ts';

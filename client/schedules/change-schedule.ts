@@ -1,5 +1,5 @@
-// Changes a schedule that is there: when it fires, what it says, and the options of its runs. What
-// its memo said when it was made cannot be changed: its firings' argument says it anew.
+// Changes an existing schedule: when it fires, its task, and the options of its runs. What its memo
+// said at creation cannot be changed; the argument of its firings repeats it.
 import type { ScheduleDescription } from '@temporalio/client';
 import type { ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
 import { present } from '../../workflows/contract/present.ts';

@@ -1,5 +1,5 @@
-// Checks what a schedule is made of and prepares it as its firings start with it (L87). A schedule
-// fires without a person watching, so anything that a run could not open with is refused first.
+// Checks the parts of a schedule and prepares the argument of its firings (L87). A schedule fires
+// without a person watching, so anything that a run could not open with is refused first.
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { isScheduleName, type ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';

@@ -1,5 +1,5 @@
-// Makes what a session carries that begins with a transcript: an imported one, or a fork. It is
-// what a handover between two runs carries, so every version of the workflow can continue it.
+// Builds the carried state of a session that begins with a transcript: an imported one, or a fork.
+// A handover between two runs carries the same, so every version of the workflow can continue it.
 import { randomUUID } from 'node:crypto';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { RunOptions, RunSummary, UserMessage } from '../../workflows/contract/session.ts';

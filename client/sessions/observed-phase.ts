@@ -1,5 +1,5 @@
 // Adds to a session what it cannot say itself: that it waits because no worker polls its queue or,
-// where hosts share a store, because none polls on its host.
+// where hosts share a store, because no worker polls on its host.
 import type { Client } from '@temporalio/client';
 import { hostQueue, TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { oneLine } from '../paint.ts';

@@ -1,5 +1,5 @@
-// Hides entries from the model, by position; they stay in the transcript (L7). The session passes
-// over unknown positions and entries that a snip cannot hide, so this code tells the caller.
+// Hides entries from the model, by position; they stay in the transcript (L7). The session ignores
+// unknown positions and entries that a snip cannot hide, so this code reports them to the caller.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { MOST_SNIPS, SIGNALS } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../store/log/entries.ts';

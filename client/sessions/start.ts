@@ -1,4 +1,4 @@
-// Opens a session with its first message, or gives an open one its next. Also defines the options
+// Opens a session with its first message, or sends an open one its next. Also defines the options
 // of a client, and checks that a session belongs to the client's store.
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';

@@ -1,5 +1,5 @@
-// Watches a server that is not ours for pollers. At first their absence is a failure; later, when a
-// worker went away, it is a notice.
+// Watches a server that is not ours for pollers. At first their absence is a failure; later, after
+// a worker went away, it is a notice.
 import type { Client } from '@temporalio/client';
 import { pause } from '../../system/async.ts';
 import { type ForWorkers, forAnyWorker } from '../../workflows/contract/task-queue.ts';

@@ -1,4 +1,4 @@
-// Says how large the embedded server's database is, which keeps the room of what it has deleted.
+// Reports the size of the embedded server's database, which keeps the space of deleted rows.
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import { shellWord } from '../paint.ts';

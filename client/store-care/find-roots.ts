@@ -1,5 +1,5 @@
-// Finds what all sessions on the server, open and closed, name of the store: in every run of their
-// workflows, event by event, in their memos, and in what their activities sent last.
+// Finds every value in the store that sessions on the server name, open or closed: in each run of
+// their workflows, event by event, in their memos, and in the last details of their activities.
 import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import type { SerializationContext } from '@temporalio/common';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';

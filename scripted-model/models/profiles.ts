@@ -1,5 +1,5 @@
 // Looks up what each model of the API takes, refuses and reads, as the documents say it
-// (docs/scripted-model.md lists the pages and when they were read). Nothing here comes from the
+// (scripted-model/README.md lists the pages and when they were read). Nothing here comes from the
 // product's own table of models: a double that shares our facts cannot find out that they are
 // wrong.
 import type { ModelProfile } from './model-profile.ts';

@@ -1,4 +1,4 @@
-// The models, newest first. Each fact is from a page that docs/scripted-model.md names.
+// The models, newest first. Each fact is from a page that scripted-model/README.md names.
 import type { ProfileEffort, ModelLine, ModelProfile, ReadableModels } from './model-profile.ts';
 
 export const EFFORTS: readonly ProfileEffort[] = ['low', 'medium', 'high', 'xhigh', 'max'];

@@ -1,4 +1,4 @@
-// How far a watcher is, in a form that it can keep and give back after a reconnect.
+// How far a watcher has come, in a form that it can keep and return after a reconnect.
 import type { LiveEvent, ChannelItem } from './events.ts';
 
 export type Cursor = {

@@ -1,5 +1,5 @@
-// Looks at the end of a session's live channel: when it last told of output, and which calls run.
-// That an attempt has begun, or waits for its next try, is no output.
+// Looks at the end of a session's live channel: when it last had output, and which calls run. That
+// an attempt has begun, or waits for its next try, is no output.
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { readBytes } from './attempt-reader.ts';
 import type { LiveLine } from './events.ts';

@@ -1,6 +1,6 @@
-// One connection to a Redis that may be unreachable. It never throws at its user, comes back by
-// itself, and says in one sentence what is wrong. The client is loaded with the first use, so a
-// worker that keeps the live channel in a folder neither needs nor loads it.
+// One connection to a Redis that may be unreachable. It never throws at its user, reconnects by
+// itself, and says in one sentence what is wrong. The client is loaded on first use, so a worker
+// that keeps the live channel in a folder neither needs nor loads it.
 import type { ChainableCommander, Redis } from 'ioredis';
 import { codeOf } from '../../system/text.ts';
 import { MissingClient, isRedisRefusal, isUnanswered, describeProblem } from './redis-problems.ts';

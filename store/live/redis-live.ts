@@ -1,5 +1,5 @@
-// The live channel on a Redis, for workers and watchers of many machines (W5). Losing it loses
-// nothing that is stored, so no step waits for it: a run goes on without it, and watchers are told
+// The live channel on a Redis, for workers and watchers on many machines (W5). Losing it loses
+// nothing that is stored, so no step waits for it: a run continues without it, and watchers learn
 // that they see only what is stored until it is back.
 import { awaitInTime } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';

@@ -1,4 +1,4 @@
-// Tells watchers a stored reply as live events.
+// Sends a stored reply to watchers as live events.
 import { queryOf } from '../transcript/server-tools.ts';
 import type { CallLog, Outcome, ReplyEntry } from '../log/entries.ts';
 import type { LiveWriter, LiveEvent } from './events.ts';

@@ -1,4 +1,4 @@
-// Tells watchers what a step appends to the transcript before it does anything else, and how an
+// Shows watchers what a step appends to the transcript before it does anything else, and how an
 // attempt ends.
 import type { Entry } from '../log/entries.ts';
 import { mediaNote } from '../log/bodies.ts';

@@ -1,5 +1,5 @@
-// Reads all that a session has ever said: the entries up to a head, and those that rewinds have
-// left behind (T6).
+// Reads everything that a session has ever said: the entries up to a head, and those that rewinds
+// have left behind (T6).
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { type Entry, headLeftBy } from './entries.ts';
 import { readChain, readSegment } from './read-chain.ts';

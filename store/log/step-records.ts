@@ -1,5 +1,4 @@
-// Where the records of steps and of calls lie, and how a reader without a worker finds what they
-// say.
+// Where the records of steps and calls lie, and how a reader without a worker reads them.
 import { createHash } from 'node:crypto';
 import { callIdOf } from '../../system/process/environment.ts';
 import { type CallKey, type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';

@@ -1,5 +1,5 @@
-// Asks git about a repository of a workspace, whose formats have variants. Programs that the
-// configuration of the repository names are not run. Paths are bytes, kept as latin1.
+// Runs git to read a repository of a workspace, whose formats have variants. Programs that the
+// repository's configuration names are not run. Paths are bytes, kept as latin1.
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { gitEnvironment } from '../../system/process/git-environment.ts';

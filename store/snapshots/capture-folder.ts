@@ -1,5 +1,5 @@
 // Captures one folder of one session into the shadow repository, again and again: what it knows of
-// the folder is kept in memory, and beside the snapshots for the process after this one.
+// the folder is kept in memory, and beside the snapshots for the next process.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
-// Captures folders for a worker, in a process that is held as the commands of agents are: what it
-// reads is what an agent may read. It takes one request from its arguments, or a line of JSON each
-// from its input until that ends, and answers each with a line.
+// Captures folders for a worker, in a process confined like the commands of agents: it reads what
+// an agent may read. It takes one request from its arguments, or one per line of JSON from its
+// input until that ends, and answers each with a line.
 import { createInterface } from 'node:readline';
 import { nameFullDisk } from '../../system/full-disk.ts';
 import { reasonOf } from '../../system/text.ts';

@@ -1,4 +1,4 @@
-// A git that stays, and compares pairs of trees: starting one takes longer than a comparison.
+// Keeps a git process that compares pairs of trees: starting one takes longer than a comparison.
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';

@@ -1,5 +1,5 @@
-// The entry of a transcript that says which snapshot holds the folders of a run, and what has
-// changed since the one before (T1). The model never sees it.
+// The transcript entry that names the snapshot with the folders of a run, and what has changed
+// since the one before (T1). The model never sees it.
 import type { FilesEntry, RootSnapshot } from '../../workflows/contract/captured-files.ts';
 
 export type { FilesEntry, RootSnapshot };

@@ -1,6 +1,6 @@
-// Knows what lies in a folder without reading all of it again: names, stats and the ids of contents
-// that were captured. A look costs one stat for each file, or for each name of which the system has
-// told that it changed. Paths are bytes, kept as latin1.
+// Knows what lies in a folder without reading all of it again: names, stats and the ids of captured
+// contents. A look costs one stat for each file, or for each name that the system has reported as
+// changed. Paths are bytes, kept as latin1.
 import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import { FolderWatch } from './folder-watch.ts';

@@ -1,6 +1,6 @@
-// Says which snapshot a session knows of each of its folders. A capture tells of one (T1), and so
-// does a rewind (T7): what it has brought back, and what lies in the folders when the conversation
-// that tells of them is left behind.
+// Says which snapshot a session has of each of its folders. A capture names one (T1), and so does a
+// rewind (T7): what it has brought back, and what lies in the folders when the conversation that
+// describes them is left behind.
 import { type Entry, rewoundIn } from '../log/entries.ts';
 import { type Fold, foldEntries } from '../view/fold.ts';
 import type { View } from '../view/view.ts';

@@ -1,7 +1,7 @@
-// Learns from the system which names in folders have changed, so that not every file is looked at.
-// Linux tells of a change before the call that makes it returns; elsewhere nothing is watched. It
-// does not tell what is written through mapped memory or another hard link, by another host, or on
-// another mount.
+// Learns from the system which names in folders have changed, so that not every file is checked.
+// Linux reports a change before the call that makes it returns; elsewhere nothing is watched. It
+// does not report what is written through mapped memory or another hard link, by another host, or
+// on another mount.
 import { readFileSync, watch, type FSWatcher } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import type { RawPath } from './listing.ts';

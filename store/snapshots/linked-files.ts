@@ -1,6 +1,5 @@
-// Knows the files of a folder that have several names (hard links). The system tells of a change in
-// the folder of the name by which it was made, and of nothing in those of the other names: these
-// files are looked at again each time.
+// Knows the files of a folder that have several names (hard links). The system reports a change
+// only in the folder of the name by which it was made, so these files are checked each time.
 import type { Stats } from 'node:fs';
 import type { RawPath } from './listing.ts';
 

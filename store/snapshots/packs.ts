@@ -1,5 +1,5 @@
-// Takes snapshots from one host to another: packs of what is new lie in the store that hosts share,
-// as any value, and the entries of captures and rewinds name them (T4).
+// Carries snapshots from one host to another: packs of what is new lie in the store that hosts
+// share, like any value, and the entries of captures and rewinds name them (T4).
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
-// Holds the settings of the shadow repository against ours before git reads them: whoever changed
-// them could have git start a program, read objects of elsewhere, or take other contents for those
-// of a snapshot. What differs is written anew, and what has no place there is removed.
+// Compares the settings of the shadow repository with ours before git reads them: whoever changed
+// them could make git start a program, read objects from elsewhere, or take other contents for
+// those of a snapshot. What differs is rewritten, and what does not belong there is removed.
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

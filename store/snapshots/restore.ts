@@ -1,5 +1,6 @@
 // Brings a folder back to a snapshot (T7): exactly the files that differ are written or deleted.
-// What no snapshot holds, ignored files above all, is never touched. Attempted again, it goes on.
+// What no snapshot has, ignored files above all, is never touched. A second attempt continues where
+// the first ended.
 import { isFolder, type RawPath, showPath, type SnapshotChange } from './listing.ts';
 import { RestoreProblem } from './preview-restore.ts';
 import { barePath } from './snapshot-notes.ts';

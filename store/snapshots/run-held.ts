@@ -1,4 +1,4 @@
-// How git, and what writes the files of a workspace, is run.
+// Runs git, and the program that writes the files of a workspace, confined.
 
 /**
  * Runs a program held as an agent's command is, and returns what it printed as latin1. It may write

@@ -1,4 +1,4 @@
-// Keeps what is known of the files of a folder for the process after this one.
+// Saves what is known of the files of a folder for the next process.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { codeOf } from '../../system/text.ts';

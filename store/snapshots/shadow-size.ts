@@ -1,5 +1,5 @@
-// How much the shadow repository takes of the disk. Objects of their own lie evenly in 256 folders,
-// so that a look at some of them tells of all.
+// Estimates the disk space of the shadow repository. Loose objects lie evenly in 256 folders, so
+// some of these stand for all.
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';

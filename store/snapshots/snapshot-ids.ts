@@ -1,4 +1,4 @@
-// The hashes by which git is asked for snapshots. They come from transcripts, and git would take a
+// The hashes by which git is asked for snapshots. They come from transcripts, and git would take
 // text of another form for an option, or for another revision.
 
 export const isSnapshotId = (value: unknown): value is string =>

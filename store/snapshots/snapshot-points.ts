@@ -1,6 +1,6 @@
-// Finds the snapshots that hold the files of a session as they were at a point of its transcript
-// (T11). A capture follows the reply of a step whose effects come later, and so it holds what the
-// effects before that reply have left.
+// Finds the snapshots with the files of a session as they were at a point of its transcript (T11).
+// A capture follows the reply of a step whose effects come later, so it has what the effects before
+// that reply have left.
 import { type Entry, rewoundIn } from '../log/entries.ts';
 import { lastSnapshots, type SnapshotsAt } from './folder-knowledge.ts';
 

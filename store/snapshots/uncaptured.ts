@@ -1,5 +1,5 @@
-// Tells what has changed in a folder from what is captured of it: a file that is in one of two
-// snapshots alone may have been there all the same (T2).
+// Tells what has changed in a folder from what is captured of it: a file that only one of two
+// snapshots has may have been there at both times (T2).
 import type { RawPath, SnapshotChange } from './listing.ts';
 import { createAbsenceJudge } from './read-notes.ts';
 import type { ShadowReading } from './run-held.ts';

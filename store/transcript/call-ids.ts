@@ -1,5 +1,5 @@
-// Chooses the ids under which calls are sent: a request may not hold an id twice, nor one of
-// another form. Thinking is bound to the ids as to all that was sent.
+// Chooses the ids under which calls are sent: a request may not contain an id twice, nor a
+// malformed one. Thinking is bound to the ids as to everything that was sent.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ReplyEntry } from '../log/entries.ts';
 

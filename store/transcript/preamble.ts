@@ -1,6 +1,6 @@
 // Keeps what a model is sent before the messages: the system prompt and the tools. Within an epoch
-// they are sent word for word as they were when it began, because the prompt cache and a model's
-// signed thinking hold only so long (L22 L58 L59). Later changes are appended.
+// they are sent word for word as at its beginning, because the prompt cache and a model's signed
+// thinking last only that long (L22 L58 L59). Later changes are appended.
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';

@@ -1,5 +1,5 @@
 // Keeps values of a remote store on this machine, so that what was written or read once is not
-// asked for again (W2). Each value is a file, named by its hash and checked against it on every
+// requested again (W2). Each value is a file, named by its hash and checked against it on every
 // read; the least recently used go when they have too many bytes. It is never the only copy.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Turns what the workflow asks to append into the entries that are stored. They depend on the
+// Turns what the workflow wants appended into the entries that are stored. They depend on the
 // inputs and on recorded facts, never on the time or the attempt: a second attempt makes the same
 // segment with the same hash.
 import type { Append, OutcomeItem } from '../../workflows/contract/activities.ts';

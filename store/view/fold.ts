@@ -1,5 +1,5 @@
-// What is worked out from all entries of a transcript, one after the other, and kept from view to
-// view: a turn costs what it adds (L4).
+// What is computed from all entries of a transcript, one after the other, and kept from view to
+// view: a turn costs only what it adds (L4).
 import type { Entry } from '../log/entries.ts';
 import type { View } from './shared-view.ts';
 

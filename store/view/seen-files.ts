@@ -1,6 +1,6 @@
 // Finds which files the agent knows, and in which state: those its file tools have read or written,
-// and those it was told have changed (L43). They are read from the transcript, so that this holds
-// wherever the session goes on.
+// and those whose changes it was told (L43). They are read from the transcript, so this holds
+// wherever the session continues.
 import { RecentMap } from '../../system/recent-map.ts';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';

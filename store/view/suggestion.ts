@@ -1,5 +1,5 @@
-// Reads what a person may write next, as a model has put it: one line that a terminal and a page
-// can show as it is, and that is a message when it is sent.
+// Reads a model's suggestion of what a person may write next: one line that a terminal and a page
+// can show as it is, and that can be sent as a message.
 import { isBlank, showUnseen } from '../../system/text.ts';
 
 /** Characters. */

@@ -1,5 +1,5 @@
-// docs/from-the-agent-sdk.md, row by row: the names in its first column are there, or refused, or
-// passed over, as the row says.
+// docs/api/agent-sdk-rows.md: the names in its first column are there, or refused, or passed over,
+// as the row says.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import * as exported from '../../client/agent-sdk/index.ts';
 import { checkOptions } from '../../client/agent-sdk/option-fates.ts';
 
 const root = join(import.meta.dirname, '../..');
-const page = readFileSync(join(root, 'docs/from-the-agent-sdk.md'), 'utf8');
+const page = readFileSync(join(root, 'docs/api/agent-sdk-rows.md'), 'utf8');
 const { names: declared } = JSON.parse(readFileSync(join(root, 'test/client/agent-sdk/sdk-names.json'), 'utf8')) as {
   readonly names: Readonly<Record<string, readonly string[] | null>>;
 };
@@ -19,7 +19,7 @@ const quoted = (text: string): readonly string[] =>
 
 /** Each row: the names in its first column, what it says, and its value. */
 const rows = page
-  .slice(page.indexOf('| there | here |'), page.indexOf('## Limits'))
+  .slice(page.indexOf('| there | here |'))
   .split('\n')
   .filter((line) => line.startsWith('| ') && !line.startsWith('| there'))
   .map((line) => {

@@ -1,5 +1,5 @@
-// docs/cli.md: the commands in it are made here from the program's own help. `npx vitest run
-// --project fast test/docs -u` rewrites them.
+// docs/api/cli.md and the list of commands in docs/cli.md are made here from the program's own
+// help: `npx vitest run --project fast test/docs -u` rewrites both.
 import type { Command } from 'commander';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -16,11 +16,11 @@ const made = /(?<=<!-- made from the help -->\n)[\s\S]*(?=<!-- end -->)/;
 
 const program = await createProgram(cliOf(process, { verbose: false, exit: () => undefined }));
 
-const commands = (): readonly Command[] => {
-  const { commands: all } = program;
-  const shown = all.filter((command) => command.name() !== 'start-here');
-  return shown.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
-};
+const listed = program.commands.filter((command) => command.name() !== 'start-here');
+
+/** A command that only has commands of its own is replaced by these. */
+const commandsOf = (command: Command): readonly Command[] =>
+  command.commands.length > 0 ? command.commands : [command];
 
 /** Of a command of another's: both. */
 const nameOf = (command: Command): string =>
@@ -44,6 +44,12 @@ function meaning({ description, defaultValue, mandatory }: Given): string {
   return `${description}${mandatory ? ' (required)' : ''}${shown ? ` (default: ${String(defaultValue)})` : ''}`;
 }
 
+const HEAD = `# Commands
+
+Each command of \`perdure\`, as its \`--help\` describes it; [the command line](../cli.md) says how they behave. Every command also takes \`--verbose\` and \`--plain\`.
+`;
+const MADE = 'Made by `test/docs/cli-page.test.ts` from the help.';
+
 /** In every command alike: told once, above them. */
 const common = new Set(['--verbose', '--plain']);
 
@@ -52,7 +58,7 @@ function section(command: Command, shared: ReadonlySet<string>): string {
   const takesShared = own.length < command.options.filter(({ long }) => !common.has(long ?? '')).length;
   const args = command.registeredArguments.map((argument): Row => [argument.name(), argument.description]);
   return [
-    `### ${nameOf(command)}\n`,
+    `## ${nameOf(command)}\n`,
     `\`perdure ${nameOf(command)} ${command.usage()}\`\n`,
     `${capitalised(command.description())}.\n`,
     table(['argument', 'meaning'], args).slice(1),
@@ -70,8 +76,22 @@ function reference(): string {
   const options = addRunOptions(program.createCommand('run')).options;
   const shared = new Set(options.map(({ flags }) => flags));
   const rows = options.map((option): Row => [option.flags, meaning(option)]);
-  const ofRun = `### Options of a run\n\n\`run\`, \`start\` and \`schedule create\` take these, and \`schedule update\` all but \`--session\`.\n${table(['option', 'meaning'], rows)}`;
-  return `\n${[...commands().map((command) => section(command, shared)), ofRun].join('\n')}\n`;
+  const ofRun = `## Options of a run\n\n\`run\`, \`start\` and \`schedule create\` take these, and \`schedule update\` all but \`--session\`.\n${table(['option', 'meaning'], rows)}`;
+  const sections = listed.flatMap(commandsOf).map((command) => section(command, shared));
+  return `${[HEAD, ...sections, ofRun].join('\n')}\n${MADE}\n`;
+}
+
+const anchorOf = (command: Command): string => nameOf(commandsOf(command)[0] ?? command).replaceAll(' ', '-');
+
+/** The names of a group of the help, each with a link to its section. */
+function overview(): string {
+  const groups = [...new Set(listed.map((command) => command.helpGroup()))];
+  const rows = groups.map((group) => {
+    const members = listed.filter((command) => command.helpGroup() === group);
+    const links = members.map((command) => `[\`${command.name()}\`](api/cli.md#${anchorOf(command)})`);
+    return `| ${group.replace(':', '').toLowerCase()} | ${links.join(' ')} |`;
+  });
+  return `| to | commands |\n|---|---|\n${rows.join('\n')}\n`;
 }
 
 /**
@@ -94,10 +114,14 @@ function variables(): readonly string[] {
   return [...found].toSorted();
 }
 
+test('docs/api/cli.md says of each command what its help says', async () => {
+  await expect(reference()).toMatchFileSnapshot('../../docs/api/cli.md');
+});
+
 describe('docs/cli.md', () => {
-  test('says of each command what its help says', async () => {
+  test('lists every command, by the groups of the help', async () => {
     expect(page).toMatch(made);
-    await expect(page.replace(made, () => reference())).toMatchFileSnapshot('../../docs/cli.md');
+    await expect(page.replace(made, () => overview())).toMatchFileSnapshot('../../docs/cli.md');
   });
 
   test('names each exit status of the program', () => {

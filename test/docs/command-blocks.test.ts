@@ -17,14 +17,8 @@ const RUN_BY: Readonly<Record<string, string>> = {
   'docs/time.md sh': 'test/docs/by-hand.process.test.ts',
 };
 
-/** Made from the help: usages, not command lines. */
-const GENERATED = /<!-- made from the help -->[\s\S]*<!-- end -->/;
-
-/** Returns the text of a page without its blocks and without what is generated. */
-const proseOf = (page: string): string =>
-  readPage(page)
-    .replace(GENERATED, '')
-    .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
+/** Returns the text of a page without its blocks. */
+const proseOf = (page: string): string => readPage(page).replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
 
 /** Code within sentences that begins with the program, without what a reader fills in. */
 const mentions = (page: string): readonly string[] =>

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { staleDouble } from './double-age.mjs';
 
 const root = join(import.meta.dirname, '../..');
-const page = readFileSync(join(root, 'docs/scripted-model.md'), 'utf8');
+const page = readFileSync(join(root, 'scripted-model/README.md'), 'utf8');
 const tests = join(root, 'test/scripted-model');
 const titled = new Set(
   readdirSync(tests).flatMap((file) =>

@@ -11,6 +11,8 @@ const documents = [
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md') && name !== 'loop.md')
     .map((name) => `docs/${name}`),
+  'scripted-model/README.md',
+  'workflows/README.md',
 ];
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 

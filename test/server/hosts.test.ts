@@ -1,9 +1,9 @@
 // Sessions of hosts that share a store stay on the host that has their folder: two workers, on
 // hosts of their own, poll one queue.
-import { mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
 import { follower } from '../support/follower.ts';
 import { harness, type Harness } from '../support/harness.ts';
@@ -114,4 +114,136 @@ test('a worker without a shared store polls no queue of a host, and its sessions
   await session.ended(1);
   expect(await session.memo()).not.toHaveProperty('host');
   expect([...(await queuesOf(h, session.id))].filter((name) => name.endsWith('.host'))).toEqual([]);
+});
+
+test('a session whose host is away moves with its last snapshot, is told so, and stays with the new host (T18)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 500 }, drainMs: 100 };
+  const held = gate();
+  const writes = ['a', 'b'].map((path) => reply([toolUse('write', { path, content: `${path}\n` })]));
+  const h = await harness({
+    script: [...writes, reply('Never heard.', { hold: held.hold }), reply('One.'), reply('Two.')],
+    worker: { host: here, config },
+  });
+  const session = await h.open('Go.');
+  await until(() => h.bodies().length === 3);
+  const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
+  await h.worker.stop();
+  held.release();
+  rmSync(h.cwd, { recursive: true });
+  await session.ended(1);
+  await session.send('Go on.');
+  await session.ended(2);
+  expect(readFileSync(join(h.cwd, 'a'), 'utf8')).toBe('a\n');
+  expect(existsSync(join(h.cwd, 'b'))).toBe(false);
+  const moves = (await session.entries()).flatMap((entry) =>
+    entry.kind === 'notice' && entry.notice.kind === 'host_changed' ? [entry.notice] : [],
+  );
+  expect(moves).toMatchObject([{ from: 'host-one', to: 'host-two', because: 'away', calls: ['write'] }]);
+  expect(await session.memo()).toMatchObject({ host: elsewhere });
+  expect(await queuesOf(h, session.id)).toContain(`perdure.callModel ${hostQueue(h.taskQueue, elsewhere)}`);
+  await keepHistory('a session whose host is away moves to another (T18)', session.handle);
+  await other.stop();
+});
+
+test('a session that is to stay waits for its host, and so does one without a snapshot (T18)', async () => {
+  const hosts = { graceMs: 500 };
+  const h = await harness({
+    script: [reply('One.'), reply('Two.'), reply('Three.')],
+    worker: { host: here, config: { hosts, snapshots: true } },
+  });
+  const staying = await h.open('Go.', { stay: true });
+  await staying.ended(1);
+  const uncaptured = await h.open('Go.', { snapshots: false });
+  await uncaptured.ended(1);
+  await h.worker.stop();
+  const other = await h.startWorker({ host: elsewhere, config: { hosts }, dataDir: join(h.cwd, '..', 'other-data') });
+  for (const session of [staying, uncaptured]) await session.send('Go on.');
+  const triedOn = async (id: string) =>
+    [...(await queuesOf(h, id))].some((name) => name.startsWith('perdure.takeOver'));
+  await until(() => triedOn(uncaptured.id));
+  expect(await triedOn(staying.id)).toBe(false);
+  expect(await staying.memo()).toMatchObject({ host: here });
+  for (const session of [staying, uncaptured]) {
+    await session.interrupt();
+    expect(await session.ended(2)).toMatchObject({ terminal: { by: 'interrupt' } });
+  }
+  await other.stop();
+});
+
+test('a host that comes back with an empty disk restores the folder, and does not take it for removed (T18)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 500 } };
+  const h = await harness({
+    script: [reply([toolUse('write', { path: 'a', content: 'a\n' })]), reply('One.'), reply('Two.')],
+    worker: { host: here, config },
+  });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  await h.worker.stop();
+  for (const folder of [h.cwd, join(h.cwd, '..', 'data')]) rmSync(folder, { recursive: true });
+  const back = await h.startWorker({ host: here, config });
+  await session.send('Go on.');
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(readFileSync(join(h.cwd, 'a'), 'utf8')).toBe('a\n');
+  expect(JSON.stringify(h.bodies().at(-1))).toContain('has lost your files');
+  await back.stop();
+});
+
+test('a folder is restored neither over another one nor in the data folder of the host that takes over (T18)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 500 } };
+  const h = await harness({ script: [reply('One.'), reply('Two.')], worker: { host: here, config } });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  await h.worker.stop();
+  const others = [
+    await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') }),
+    await h.startWorker({ host: { id: 'third', name: 'host-three' }, config, dataDir: join(h.cwd, '..') }),
+  ];
+  writeFileSync(join(h.cwd, 'of-another'), 'kept\n');
+  await session.send('Go on.');
+  const refusals = [/another folder on host host-two, and not empty/, /host host-three .* lies in .*data folder/];
+  for (const why of refusals) await until(async () => why.test((await session.lastFailure()) ?? ''));
+  expect(readdirSync(h.cwd)).toEqual(['of-another']);
+  const back = await h.startWorker({ host: here, config });
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+  await Promise.all([...others, back].map((worker) => worker.stop()));
+});
+
+test('a session is moved at will: at rest at once, in a run before the next model call (T20)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 60_000 } };
+  const held = gate();
+  const h = await harness({
+    script: [
+      reply([toolUse('write', { path: 'a', content: 'a\n' })]),
+      reply('One.'),
+      reply([toolUse('write', { path: 'b', content: 'b\n' })], { hold: held.hold }),
+      reply('Two.'),
+    ],
+    worker: { host: here, config },
+  });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
+  // Both hosts have one file system here.
+  rmSync(h.cwd, { recursive: true });
+  expect(await session.handle.executeUpdate('move', { args: [{}] })).toEqual({
+    kind: 'moved',
+    host: { ...elsewhere, graceMs: 60_000 },
+  });
+  await session.send('Go on.');
+  await until(() => h.bodies().length === 3);
+  expect(await session.handle.executeUpdate('move', { args: [{ to: here }] })).toEqual({ kind: 'later' });
+  held.release();
+  await session.ended(2);
+  expect(await session.memo()).toMatchObject({ host: here });
+  expect(readFileSync(join(h.cwd, 'b'), 'utf8')).toBe('b\n');
+  const moves = (await session.entries()).flatMap((entry) =>
+    entry.kind === 'notice' && entry.notice.kind === 'host_changed' ? [entry.notice] : [],
+  );
+  expect(moves).toMatchObject([
+    { from: 'host-one', to: 'host-two', because: 'moved', calls: [] },
+    { from: 'host-two', to: 'host-one', because: 'moved', calls: [] },
+  ]);
+  await expect(session.handle.executeUpdate('move', { args: [{ to: here }] })).rejects.toThrow(/refused|Failed/i);
+  await keepHistory('a session that is moved at will (T20)', session.handle);
+  await other.stop();
 });

@@ -115,3 +115,45 @@ test('a run that is opened while the host of its session is away opens on anothe
   second.signal('SIGTERM');
   expect(await second.status).toBe(0);
 });
+
+test('a session at rest, and one between two calls, move with what the last call has changed (T20)', async () => {
+  const held = gate();
+  const model = await modelFor([
+    write('a'),
+    reply('First.'),
+    write('b'),
+    reply([toolUse('bash', { command: 'cat a b > c' })], { hold: held.hold, holdAfterEvent: 1 }),
+    reply('Second.'),
+  ]);
+  const host = await cluster(model);
+  const [one, two] = [host('host-one'), host('host-two')];
+  const workers = [await readyWorker(one), await readyWorker(two)];
+  const ran = await one.run('run', '--json', '--permission-mode', 'bypass', 'make it');
+  const id = String(jsonLines(ran.out).at(-1)?.sessionId);
+  const { host: from } = jsonLines((await one.run('list', '--json')).out)[0] as { host: { id: string } };
+  const to = from.id === 'host-one' ? 'host-two' : 'host-one';
+  // Both hosts have one file system here, and the folder of the other has to be its own.
+  const folder = readFileSync(join(one.cwd, 'a'), 'utf8');
+  rmSync(one.cwd, { recursive: true });
+  const unknown = await two.run('move', id, '--host', 'host-three');
+  expect(unknown.err).toMatch(/No worker of this session runs on host host-three; workers run on host-one, host-two/);
+  expect(folder).toBe('a\n');
+  expect(await two.run('move', id, '--host', to)).toMatchObject({
+    status: 0,
+    err: expect.stringContaining(`is on host ${to} now`) as string,
+  });
+  expect(read(one, 'a')).toBe('a\n');
+  expect((await two.run('send', id, 'more')).status).toBe(0);
+  await until(() => model.requests.length === 4);
+  expect(said(model, 2)).toMatch(/because the one before was left on purpose/);
+  const later = await two.run('move', id);
+  expect(later).toMatchObject({ status: 0, err: expect.stringContaining('before its next model call') as string });
+  held.release();
+  const shown = await until(async () => {
+    const { out } = await two.run('show', id);
+    return out.includes('Second.') ? out : null;
+  });
+  expect(shown).toContain(`moved to another host by`);
+  for (const running of workers) running.signal('SIGTERM');
+  await Promise.all(workers.map(({ status }) => status));
+});

@@ -134,6 +134,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     snip: noted('snip'),
     rewind: () => noted('rewind')().then(() => ({}) as never),
     undoRewind: () => noted('undoRewind')().then(() => ({}) as never),
+    move: () => noted('move')().then(() => ({ kind: 'later' }) as const),
     follow: () => noEvents(),
     result: () => Promise.resolve(null),
     transcript: () => noEvents(),

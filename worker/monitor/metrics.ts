@@ -32,7 +32,7 @@ type HistogramName =
 
 type Histogram = { readonly unit: string; readonly help: string; readonly buckets: readonly number[] };
 
-/** Documented in docs/operating.md, which a test holds to these. */
+/** Documented in docs/operating/metrics.md, which a test holds to these. */
 export const HISTOGRAMS: Readonly<Record<HistogramName, Histogram>> = {
   gen_ai_client_operation_duration_seconds: {
     unit: 's',

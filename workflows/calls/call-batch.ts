@@ -1,5 +1,5 @@
-// The calls of a reply that run together: how many of them run, work or wait, and when one of them
-// may begin.
+// Tracks the calls of a reply that run together: how many run, work or wait, and when the next may
+// begin.
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, RunToolResult } from '../contract/activities.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';

@@ -1,4 +1,4 @@
-// The calls of one reply: where they stand, what is known of each, and what all of them share.
+// The calls of one reply: the state of each, what is known of it, and what all of them share.
 import type { Call, OutcomeItem, RunTool } from '../contract/activities.ts';
 import { type CallKey, callKey, type Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';

@@ -1,7 +1,7 @@
-// One call on its way to its outcome, with as many decisions of a person as it needs (L55): a
-// person may answer it (L81), or the workflow may carry it out (L62). While it waits for nothing
-// but decisions, answers and times, the runtime limit stands still; while no activity runs, the
-// session may continue as new (L4).
+// One call on its way to its outcome, through as many decisions of a person as it needs (L55): a
+// person may answer it (L81), or the workflow may carry it out (L62). While it waits only for
+// decisions, answers and times, the runtime limit pauses; while no activity runs, the session may
+// continue as new (L4).
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, OutcomeFacts, RunTool, RunToolResult } from '../contract/activities.ts';
 import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from '../contract/delegation.ts';

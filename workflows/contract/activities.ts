@@ -1,5 +1,5 @@
-// The activity port: everything the workflow asks of the world. activities/ implements it. Content
-// never crosses it, only hashes and facts.
+// The activity port: everything that the workflow requests from the outside world, implemented by
+// activities/. Content never crosses it, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, RunToolResult } from './calls.ts';
 import type { Append, AppendedFacts, AppendingStep } from './append.ts';
@@ -7,7 +7,7 @@ import type { CheckOutFiles, FilesCheckedOut } from './fork.ts';
 import type { FilesPreview, FilesRewound, RewindFiles } from './rewind.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
-import type { HostLeft, LeaveHost, TakenOver, TakeOver } from './hosts.ts';
+import type { HostLeft, LeaveHost, TakenOver, TakeOver, WorkspacePlace } from './hosts.ts';
 import type { Hash } from './ids.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { RemainingBudget, RunSnapshot, Spend } from './loop.ts';
@@ -18,6 +18,7 @@ export type * from './calls.ts';
 export type * from './append.ts';
 export type * from './model-call.ts';
 export type * from './rewind.ts';
+export type { WorkspacePlace };
 
 /** Every activity is safe to attempt twice. */
 export type Activities = {
@@ -134,12 +135,6 @@ export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
   readonly onHost?: true;
   readonly agent?: AgentOrigin;
 };
-
-/**
- * A folder that a session works in, with links resolved: nothing else may take its place from one
- * run to the next. `file`: its boot, device and inode.
- */
-export type WorkspacePlace = { readonly path: string; readonly file: string };
 
 /**
  * `refused`: the run cannot start as asked; the sentence says why and what to do. `alerts`: the

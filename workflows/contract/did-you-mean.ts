@@ -1,4 +1,4 @@
-// Finds the name that was meant by an unknown one: an option or a rule that is ignored in silence
+// Suggests the known name nearest to an unknown one: an option or a rule that is silently ignored
 // guards nothing.
 
 /**

@@ -1,5 +1,5 @@
-// Checks the folders besides the workspace that tools may work in. Whether they exist is found out
-// where the run is opened.
+// Checks the folders besides the workspace that tools may work in. Opening the run checks whether
+// they exist.
 
 /**
  * Folders besides the workspace that tools may read and change, at most 20, as absolute real paths:

@@ -1,5 +1,5 @@
-// A fork: a session of its own that goes on from a point of another one (T10). Its transcript
-// shares what was before that point; what it checks out of the files is made by its workflow.
+// A fork: a new session that continues from a point of another one (T10). It shares the transcript
+// before that point; its workflow checks out its files.
 import type { Hash, SessionId } from './ids.ts';
 
 /**

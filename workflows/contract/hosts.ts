@@ -1,9 +1,19 @@
 // A session moves to another host, where hosts share a store: because its own went away (T18), or
 // because somebody wants it to (T20). Its folders are restored there from their last snapshots.
-import type { WorkspacePlace } from './activities.ts';
 import type { FilesEntry } from './captured-files.ts';
 import type { Hash, SessionId } from './ids.ts';
-import type { SessionHost } from './session.ts';
+
+/**
+ * A machine, or a group of workers that share a disk. `name` is for people. `graceMs`: a session
+ * moves to another host when no worker has polled here for so long; absent: it waits (T18).
+ */
+export type SessionHost = { readonly id: string; readonly name: string; readonly graceMs?: number };
+
+/**
+ * A folder that a session works in, with links resolved: nothing else may take its place from one
+ * run to the next. `file`: its boot, device and inode.
+ */
+export type WorkspacePlace = { readonly path: string; readonly file: string };
 
 /**
  * Why a session leaves its host. `away`: nobody has polled its queue for its grace. `emptied`: its

@@ -1,4 +1,4 @@
-// The vocabulary of the loop: why it went round, why it ended, what a run may spend.
+// The vocabulary of the loop: why it continued, why it ended, what a run may spend.
 import type { Hash } from './ids.ts';
 
 /** Why an iteration was followed by another. Exactly one place in the machine produces each. */

@@ -1,4 +1,4 @@
-// One model call as the workflow asks for it, and its possible results.
+// One model call as the workflow requests it, and its possible results.
 import type { AppendedFacts, AppendingStep } from './append.ts';
 import type { Call, ToolContextState } from './calls.ts';
 import type { Hash } from './ids.ts';

@@ -1,4 +1,4 @@
-// Messages of people, and what people are asked: calls that wait for a decision (L55), and
+// Messages from people, and what people decide or answer: calls that wait for a decision (L55), and
 // questions of the model (L81).
 import type { CallKey, Hash, SessionId } from './ids.ts';
 

@@ -1,6 +1,6 @@
-// The times after which a session, a worker or the server counts as lost. `machine`: measured for
-// one machine, where a call to the server costs little and dead workers are seen to be dead.
-// `fleet`: for many workers, where each heartbeat is a write to a server that they share.
+// The times after which a session, a worker or the server counts as lost. `machine` is measured for
+// one machine, where a call to the server is cheap and a dead worker is noticed at once; `fleet` is
+// for many workers, where each heartbeat is a write to a server that they share.
 
 export type Profile = 'machine' | 'fleet';
 

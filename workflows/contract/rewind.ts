@@ -1,5 +1,5 @@
-// What a rewind asks of a session, and what became of it (T6, T7): the conversation goes on from an
-// earlier head, the folders go back to earlier snapshots, or both.
+// The request and the result of a rewind (T6, T7): the conversation continues from an earlier head,
+// the folders go back to earlier snapshots, or both.
 import { isHash, type Hash } from './ids.ts';
 
 /**

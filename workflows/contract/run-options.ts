@@ -1,6 +1,6 @@
 // The options of a run. Each is declared once, here: its type and docstring, its check, its flag,
 // and what people are told of it. RunOptions, the flags of the command line, the schemas of the
-// HTTP API and the table in docs/client.md follow from this one.
+// HTTP API and the page docs/api/run-options.md follow from this one.
 import { type ExtraFolders, extraFoldersProblem } from './extra-folders.ts';
 import { type Tags, tagsProblem } from './facts.ts';
 import { type Effort, efforts } from './loop.ts';

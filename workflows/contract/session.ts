@@ -1,6 +1,7 @@
 // The public face of a session: its input, its messages, its view from outside, and its names.
 import type { QuerySource, SessionFacts } from './facts.ts';
 import type { NewLimits, RunOptions } from './run-options.ts';
+import type { SessionHost } from './hosts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
@@ -9,6 +10,7 @@ import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.t
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
 export type * from './people.ts';
+export type { SessionHost };
 export type { NewLimits, PermissionMode, PermissionRules, RunOptions };
 
 /** The name under which workflows/index.ts exports the workflow. */
@@ -24,11 +26,6 @@ export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records
  * hosts share a store.
  */
 export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${taskQueue}.${id}.host`;
-/**
- * A machine, or a group of workers that share a disk. `name` is for people. `graceMs`: a session
- * moves to another host when no worker has polled here for so long; absent: it waits (T18).
- */
-export type SessionHost = { readonly id: string; readonly name: string; readonly graceMs?: number };
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and
  * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel. A

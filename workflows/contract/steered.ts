@@ -1,4 +1,4 @@
-// The things that people do to a session, apart from messages and decisions, for the transcript
+// What people do to a session apart from messages and decisions, as the transcript records it
 // (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './run-options.ts';

@@ -1,5 +1,5 @@
 // Chooses the workers of a session. A configuration guards its sessions (hooks, rules) and extends
-// them (tools), so a session that starts with one gets a task queue that only workers of this
+// them (tools), so a session that starts with one gets a task queue that only workers with this
 // configuration poll.
 import { TASK_QUEUE, type Configuration } from './session.ts';
 

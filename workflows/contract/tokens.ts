@@ -1,5 +1,5 @@
-// Estimates of tokens where nothing has counted them: four characters to a token, as English text
-// and JSON come to on average.
+// Estimates tokens where nothing has counted them: four characters a token, the average of English
+// text and JSON.
 
 export const CHARACTERS_PER_TOKEN = 4;
 

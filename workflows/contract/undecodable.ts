@@ -1,6 +1,5 @@
-// The value that stands for a payload that cannot be read. Payloads are decoded before any handler
-// runs, so an error would fail the workflow task on every try; every handler passes over this value
-// instead.
+// The value that stands for an unreadable payload. Payloads are decoded before any handler runs, so
+// an error would fail the workflow task on every try; handlers skip this value instead.
 
 const MARK = 'perdure:undecodable';
 

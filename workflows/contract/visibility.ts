@@ -1,5 +1,5 @@
 // The search attributes of a session (O1): their names, types and values. The client that opens a
-// session and its workflow compute them alike. Values are plain for everyone who reads the server,
+// session and its workflow compute the same ones. Values are plain to anyone who reads the server,
 // so no attribute holds what a codec would seal.
 import { jsonBytes, LARGEST_TAGS, type Tags, tagValues } from './facts.ts';
 import type { Terminal } from './loop.ts';

@@ -1,6 +1,6 @@
-// The agents of a session (L66–L71): how many it may have, what each is granted of what is left,
-// and what they took. Each is counted once, when it reports its end, however long ago its call was
-// answered.
+// The agents of a session (L66–L71): how many it may have, what share of the limits each is
+// granted, and what they spent. Each is counted once, when it reports its end, however long ago its
+// call was answered.
 import type { AgentNews, AgentSpending, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
 import type { RemainingBudget } from '../contract/loop.ts';

@@ -1,5 +1,5 @@
-// Lists what waits for people in the sessions of agents (L70). Each of them tells the root, where
-// people see it and decide.
+// Lists what waits for people in the sessions of agents (L70). Each of them reports to the root
+// session, where people see it and decide.
 import type { AgentAsks, RequestingAgent, PendingApproval } from '../contract/people.ts';
 import { isHash, type SessionId } from '../contract/ids.ts';
 import { LISTED_APPROVALS } from '../contract/session.ts';

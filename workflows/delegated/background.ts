@@ -1,5 +1,5 @@
-// Agents in the background (L71): their calls end at once, and they go on when the run has ended.
-// Their parent's model reaches them by their ids and is told their ends; the end of the session
+// Agents in the background (L71): their calls end at once, and they continue after the run has
+// ended. Their parent's model reaches them by id and learns of their ends; the end of the session
 // ends them.
 import { CancellationScope, condition, getExternalWorkflowHandle, TemporalFailure } from '@temporalio/workflow';
 import type { AgentRequest, AgentNews, DelegatedEnd } from '../contract/delegation.ts';

@@ -1,4 +1,4 @@
-// Carries out the calls that are handed over to the workflow (L62–L64): begins their work, awaits
+// Carries out the calls that are handed over to the workflow (L62–L64): starts their work, awaits
 // its end, and stops it.
 import { CancellationScope, condition, isCancellation, startChild, TemporalFailure } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';

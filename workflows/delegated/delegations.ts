@@ -1,6 +1,6 @@
-// The calls of a run that the workflow carries out itself (L62–L64): begun once, carried over a
-// handover, ended by their report, their time, or a stop. An open call costs nothing: it holds no
-// activity and no slot.
+// The calls of a run that the workflow carries out itself (L62–L64): started once, carried over a
+// handover, ended by their report, a deadline, or a stop. An open call costs nothing: no activity
+// and no slot.
 import { type AgentSpending, type DelegatedEnd, type DelegatedReport, LARGEST_RESULT } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
 import { type AgentListener, Agents, type AgentsCarry } from './agents.ts';

@@ -1,5 +1,5 @@
 // An agent's share of its parent's limits (L69). It is part of what makes the session an agent, so
-// that no message changes it, and it holds for all runs of the session together.
+// no message changes it, and it covers all runs of the session together.
 import { patched } from '@temporalio/workflow';
 import type { AgentOrigin, Grant } from '../contract/delegation.ts';
 import {

@@ -1,5 +1,5 @@
-// Tells whether the time of a session stands still, because all of its work waits for people or for
-// a time. An agent tells its parent, whose runtime limit then stands still too (L51).
+// Tells whether a session's time is paused because all of its work waits for people or for a time.
+// An agent reports this to its parent, whose runtime limit then pauses, too (L51).
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentOrigin, AgentPause } from '../contract/delegation.ts';
 import type { SessionId } from '../contract/ids.ts';

@@ -1,5 +1,5 @@
-// The shares that the agents of a run have of its limits (L68, L69): how many agents may work, what
-// each is granted, and what the run keeps.
+// Divides the limits of a run among its agents (L68, L69): how many agents may work, what each is
+// granted, and what the run keeps.
 import type { AgentSpending, AgentWork } from '../contract/delegation.ts';
 import type { CallKey, Hash } from '../contract/ids.ts';
 import { addSpend, noSpend, totalTokens, type RemainingBudget, type RunSnapshot } from '../contract/loop.ts';

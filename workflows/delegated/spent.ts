@@ -1,4 +1,4 @@
-// The spending of runs and agents, as a session counts it over its runs (L69, L71).
+// What runs and agents have spent, as a session counts it over its runs (L69, L71).
 import type { AgentSpending } from '../contract/delegation.ts';
 import { addSpend, nothingSpent, type Spend, type SpentTotals } from '../contract/loop.ts';
 import type { WorkingAgent } from './shares.ts';

@@ -1,5 +1,5 @@
-// Absorbs an event into the state before anything is decided: the new head, what was spent, which
-// call keeps failing.
+// Absorbs an event into the state before anything is decided: the new head, the cost, which call
+// keeps failing.
 import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';

@@ -1,4 +1,4 @@
-// The effects of a reply's calls on later calls and on the run: their changes and their spending.
+// Applies what a reply's calls change for later calls and for the run, and what they cost.
 import type { ToolContextState } from '../contract/activities.ts';
 import { addSpend, type Spend } from '../contract/loop.ts';
 import type { CallResult } from './events.ts';

@@ -1,5 +1,5 @@
-// The effects on the state of a compaction, of one that is prepared while the run goes on, and of
-// staging collapses (L8–L11).
+// Applies to the state what a compaction changes, one that is prepared beside the run, and staged
+// collapses (L8–L11).
 import type {
   AppendedFacts,
   CollapseResult,

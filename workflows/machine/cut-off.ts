@@ -1,5 +1,5 @@
-// Recovers from a reply that was cut by max output tokens: raises the cap once, then continues the
-// reply three times, then says so (L26–L28).
+// Recovers from a reply cut at the output limit: raises the cap once, then continues the reply up
+// to three times, then reports it (L26–L28).
 import type { BatchSummary, ModelResult } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import { summaryAppend } from './absorb.ts';

@@ -1,4 +1,4 @@
-// The limits of a run: turns (L45), money, tokens and time (L51), and the ends they bring.
+// The limits of a run: turns (L45), money, tokens and time (L51), and how each ends it.
 import {
   type RemainingBudget,
   type ModelLimits,

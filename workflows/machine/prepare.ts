@@ -1,6 +1,6 @@
 // Prepares a model call: is there money and room, and if not, what makes room (L8, L9, L10, L12,
-// L51)? In this order: shrink old results, commit staged collapses, compact, or say that nothing
-// helps. Below that, stage collapses for later.
+// L51)? In this order: shrink old results, commit staged collapses, compact, or report that nothing
+// helps. With room to spare, stage collapses for later.
 import type { Rules } from '../contract/loop.ts';
 import { newestTokens, sumSavings, tokensWithoutStaged, tokensInUse } from './context.ts';
 import type { RoomCause, Move } from './events.ts';

@@ -1,5 +1,5 @@
-// Replies that bring nothing new: their calls are ones that were just made, and give what they gave
-// then. The model is told, then people are, and a bound ends the run (L34).
+// Detects replies that bring nothing new: their calls only repeat recent ones, with the same
+// results. The model is told, then people are, and a bound ends the run (L34).
 import type { Append } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import { showError } from './ends.ts';

@@ -1,5 +1,5 @@
-// The inputs of the steps that ask a model, as far as the state and the move know them. A field
-// that is as the run began with is absent, which keeps the input of a plain step short.
+// Builds the inputs of the steps that ask a model from the state and the move. A field that has not
+// changed since the run began is absent, which keeps a plain step's input short.
 import type {
   AnswerAside,
   AppendingStep,

@@ -1,4 +1,5 @@
-// Applies the transitions, and resets what each of them resets. A run goes round only by `apply`.
+// Applies transitions, and resets what each of them resets. Every further iteration of a run comes
+// from `apply`.
 import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';

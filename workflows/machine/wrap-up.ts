@@ -1,6 +1,6 @@
-// The last call of a run that a limit is about to end (L51): where it is wanted, the model says
-// what is done and what is not. Its calls do not run, it opens no turn, and its cost is kept back
-// within the limit.
+// The last call of a run that a limit is about to end (L51): if requested, the model says what is
+// done and what is not. Its calls do not run, it opens no turn, and its cost is reserved within the
+// limit.
 import type { Append } from '../contract/activities.ts';
 import { addSpend, costOf, noUsage, type Rules, type RunLimit, type Spend, totalTokens } from '../contract/loop.ts';
 import { tokensInUse } from './context.ts';

@@ -1,5 +1,5 @@
-// The exports of `perdure/workflow`: a workflow of the user's own starts an agent as a child, and
-// gets its result (Q4).
+// The exports of `perdure/workflow`: a user's own workflow starts an agent as a child, and gets its
+// result (Q4).
 import {
   ApplicationFailure,
   ChildWorkflowFailure,

@@ -31,7 +31,7 @@ export async function openAndRun(session: Session): Promise<void> {
   if (interrupted) session.stop('interrupt');
   session.enterPhase('running');
   if (facts.now.leaving) await leaveBefore(session);
-  const opened = await openWithPlace(session, () => keepPlaceUnlessGiven(facts.now.place, messages));
+  const opened = await openWithPlace(session, keepPlaceUnlessGiven(facts.now.place, messages));
   session.refusedOptions = opened.kind === 'refused' ? opened.detail : null;
   const ids = listMessages(idsFromPeople(messages));
   if ('alerts' in opened) facts.knowAlerts(opened.alerts);
@@ -81,34 +81,26 @@ function endWithoutOpening(
  * A stop ends the hooks of the session's start (L47), which the next run then asks again. It never
  * ends the opening itself: the transcript says what each run was opened with.
  */
-async function openWithPlace(
-  session: Session,
-  findPlace: () => WorkspacePlace | null,
-): Promise<RunOpened | OpeningFailure> {
-  const { facts, hosting, ports } = session;
-  const { chain, runs, options, begun: hasBegun, refused, traceparent, querySource, host = null } = facts.now;
+async function openWithPlace(session: Session, place: WorkspacePlace | null): Promise<RunOpened | OpeningFailure> {
+  const { chain, runs, options, begun: hasBegun, refused, traceparent, querySource, host = null } = session.facts.now;
   const detail = refused ?? optionsSizeProblem(options);
   if (detail !== undefined) return { kind: 'refused', detail };
-  const onHost = findPlace() !== null && host !== null;
+  const onHost = place !== null && host !== null;
   const known = {
+    ...(place && { place, ...(onHost && { onHost: true as const }) }),
     ...(session.input.agent && { agent: session.input.agent }),
     ...(traceparent && { traceparent }),
     ...(querySource && { querySource }),
   };
-  const begins = hasBegun ? {} : { begins: true as const };
-  // A session that has moved meanwhile has another place.
-  const schedule = (more: Pick<OpenRun, 'begins'>) => (): Promise<RunOpened> => {
-    const place = findPlace();
-    const at = place && { place, ...(onHost && { onHost: true as const }) };
-    return ports.openRun({ chain, run: runs, step: facts.nextStep(), options, ...at, ...known, ...more });
-  };
-  const open = (more: Pick<OpenRun, 'begins'>): Promise<RunOpened> =>
-    hosting.current === null ? schedule(more)() : hosting.onHost(schedule(more));
+  const input = (): OpenRun => ({ chain, run: runs, step: session.facts.nextStep(), options, ...known });
   try {
-    const opened = hasBegun && !onHost ? null : await openStoppable(session, () => open(begins));
+    const opened =
+      hasBegun && !onHost
+        ? null
+        : await openStoppable(session, { ...input(), ...(!hasBegun && { begins: true as const }) });
     // Waiting for a host that is away would not end.
     if (opened === null && onHost && session.stopCause) return { kind: 'stopped', by: session.stopCause };
-    return opened ?? (await CancellationScope.nonCancellable(() => open({})));
+    return opened ?? (await CancellationScope.nonCancellable(() => openFollowed(session, input())));
   } catch (error) {
     const problem = activityProblem(error);
     if (problem === null) throw error;
@@ -125,10 +117,19 @@ async function leaveBefore({ runScope, hosting }: Session): Promise<void> {
   }
 }
 
+/** Opens a run where the session's folder is: after a move that is another place (T18). */
+function openFollowed({ ports, hosting, facts }: Session, input: OpenRun): Promise<RunOpened> {
+  if (!input.onHost) return ports.openRun(input);
+  return hosting.onHost((again) => {
+    const { place } = facts.now;
+    return ports.openRun({ ...input, ...again, ...(place && { place }) });
+  });
+}
+
 /** Returns null when the opening was stopped. */
-async function openStoppable(session: Session, open: () => Promise<RunOpened>): Promise<RunOpened | null> {
+async function openStoppable(session: Session, input: OpenRun): Promise<RunOpened | null> {
   try {
-    const opened = await session.runScope.run(open);
+    const opened = await session.runScope.run(() => openFollowed(session, input));
     if (opened.kind === 'opened') session.facts.noteHooksAsked();
     return opened;
   } catch (error) {

@@ -1,6 +1,6 @@
-// Runs work that the loop does not wait for: the summary of the last batch (L42), a compaction that
-// is prepared (L9), the handlers after a natural end (L56), and answers to questions that people
-// ask aside.
+// Runs work that the loop does not wait for: the summary of the last batch (L42), a compaction
+// prepared in advance (L9), the handlers after a natural end (L56), and answers to questions that
+// people ask aside.
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type {
   Activities,

@@ -13,9 +13,21 @@ import { activityProblem } from '../activity-problem.ts';
 import type { FilesEntry } from '../contract/captured-files.ts';
 import { HOST_EMPTIED } from '../contract/failures.ts';
 import type { LeaveReason, MoveRequest, TakenOver, TakeOver } from '../contract/hosts.ts';
-import type { Hash } from '../contract/ids.ts';
+import type { AgentOrigin } from '../contract/delegation.ts';
+import type { Hash, SessionId } from '../contract/ids.ts';
+import type { SessionActivities } from '../contract/activities.ts';
 import { hostQueue, type SessionHost } from '../contract/session.ts';
-import type { Session } from './session.ts';
+import type { Facts } from './session-state.ts';
+
+/** The session as far as a move concerns it. */
+type MovableSession = {
+  readonly id: SessionId;
+  readonly input: { readonly agent?: Pick<AgentOrigin, 'root'> };
+  readonly ports: Pick<SessionActivities, 'leaveHost' | 'takeOver'>;
+  readonly facts: Facts;
+  readonly memoWriter: { markChanged(): void };
+  readonly run: { readonly state: { readonly head: Hash | null } } | null;
+};
 
 /** `stays`: the old host is at work after all. `refused`: no host could take the session over. */
 type MoveEnd = 'moved' | 'stays' | 'refused';
@@ -24,7 +36,7 @@ type MoveEnd = 'moved' | 'stays' | 'refused';
 const LONGEST_GRACE_MS = 6 * 3_600_000;
 
 export class Hosting {
-  private readonly session: Session;
+  private readonly session: MovableSession;
   /** The move under way: all steps that need the folder wait for it. */
   private move: Promise<MoveEnd> | null = null;
   /** Why no host took the session over when it was tried last. */
@@ -32,7 +44,7 @@ export class Hosting {
   /** How often in a row no host could take the session over: the next try comes later each time. */
   private refusals = 0;
 
-  constructor(session: Session) {
+  constructor(session: MovableSession) {
     this.session = session;
   }
 

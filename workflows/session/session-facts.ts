@@ -1,5 +1,5 @@
-// Shows a session to others: its memo, with the numbers over all its runs (O1), which needs no
-// worker, and its view.
+// Describes a session to others: by its memo, with the numbers over all its runs, which needs no
+// worker (O1), and by its view.
 import type { AgentOrigin } from '../contract/delegation.ts';
 import { agentFacts, type QuerySource, type SessionFacts } from '../contract/facts.ts';
 import { addSpend, nothingSpent, type SpentTotals, totalTokens } from '../contract/loop.ts';

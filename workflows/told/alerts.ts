@@ -1,6 +1,6 @@
 // The alerts of a session: it waits for a person, a run has ended badly, an agent has ended. An
-// activity tells them to a worker's hooks one after the other, and the loop does not wait for it. A
-// handover carries alerts that are not known to be told, so that one may be told twice.
+// activity passes them to a worker's hooks one after the other, and the loop does not wait for it.
+// A handover carries alerts whose delivery is unconfirmed, so one may be delivered twice.
 import { ActivityFailure, CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
 import type { RunEnded, SessionActivities } from '../contract/activities.ts';
 import type { DelegatedEnd } from '../contract/delegation.ts';

@@ -1,6 +1,6 @@
-// Writes the memo and the search attributes of a session, by which it is seen with no worker alive.
-// It writes once an activation has settled, and only what differs: a hundred calls that begin to
-// wait together are one write.
+// Writes the memo and the search attributes of a session, which show it when no worker is alive. It
+// writes once an activation has settled, and only differences: a hundred calls that begin to wait
+// together cost one write.
 import {
   CancellationScope,
   condition,

@@ -1,5 +1,5 @@
-// Reports to the worker what the session has come to. A replay reports nothing, and a worker
-// without the sink ignores it.
+// Reports a session's progress to the worker. A replay reports nothing, and a worker without the
+// sink ignores it.
 import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
 import type { QuerySource } from '../contract/facts.ts';
 import { SEEN_SINK, type SeenItem, type SeenPlace, type WaitEnd } from '../contract/told.ts';

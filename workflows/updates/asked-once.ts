@@ -1,5 +1,5 @@
-// Remembers updates that were taken: a sealed one can be captured and sent again by anyone who
-// reaches the server, and must not count twice.
+// Remembers accepted updates: anyone who reaches the server can capture a sealed one and send it
+// again, and it must not count twice.
 import { LONGEST_ID } from '../contract/session.ts';
 import { isOnce } from '../contract/steered.ts';
 

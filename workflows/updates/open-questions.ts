@@ -1,5 +1,5 @@
-// Describes a call as people are asked about it: for a decision (L55), or with a question of the
-// model's own (L81).
+// Describes a call for the people who decide about it (L55), or who answer a question of the model
+// in it (L81).
 import type { Ask } from '../contract/activities.ts';
 import type { DelegatedEnd, QuestionWork } from '../contract/delegation.ts';
 import { type Elicitation, elicitationName } from '../contract/people.ts';

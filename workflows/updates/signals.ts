@@ -1,5 +1,5 @@
 // Handles the signals of a session. Any Temporal client can send one, and a signal has no answer:
-// one that is not understood does nothing, and the view says why.
+// one that makes no sense does nothing, and the view says why.
 import { defineSignal, patched, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { findUndecodable } from '../contract/undecodable.ts';

@@ -1,5 +1,5 @@
-// Tells whether a server says that a request is too long for its model (L23, L24), and not that too
-// many came, or that its cap does not fit.
+// Tells whether a server means that a request is too long for its model (L23, L24), and not that
+// there were too many, or that its cap does not fit.
 
 /**
  * Words about a limit over time or of an account: waiting helps there, and a shorter request does

@@ -1,4 +1,4 @@
-// Declares the inputs of hooks. docs/from-the-agent-sdk.md lists the hooks that are called here.
+// Declares the inputs of hooks. docs/api/agent-sdk-rows.md lists the hooks that are called here.
 import type { McpServerProvenance } from './mcp.ts';
 import type { SDKAssistantMessageError } from './facts.ts';
 import type { PermissionUpdate } from './permissions.ts';

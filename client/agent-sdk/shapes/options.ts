@@ -1,4 +1,4 @@
-// Declares the options of a query. docs/from-the-agent-sdk.md says what each does here, and which
+// Declares the options of a query. docs/api/agent-sdk-rows.md says what each does here, and which
 // are refused or passed over.
 import type { Readable, Writable } from 'node:stream';
 import type { AgentDefinition } from './agents.ts';

@@ -1,5 +1,5 @@
-// Tells which snapshots hold the files that belong to a conversation up to a position, and where
-// the effects of calls begin that no snapshot holds yet (T8, T10).
+// Finds the snapshots with the files that belong to a conversation up to a position, and the first
+// call whose effects no snapshot has yet (T8, T10).
 import { type Entry, rewoundIn } from '../../../store/log/entries.ts';
 import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
 import { entriesUpTo, isAfterCalls } from '../../../store/snapshots/snapshot-points.ts';

@@ -1,5 +1,5 @@
-// Says what a rewind would do to files (T7): a worker looks at the folders as they are now. Where
-// none can, the snapshots of the session tell what they know.
+// Says what a rewind would do to files (T7): a worker inspects the folders as they are now. If none
+// can, the session's snapshots say what they know.
 import { waysBelow } from '../../../store/snapshots/nested-roots.ts';
 import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
 import { isAtOrBelow, showPath } from '../../../store/snapshots/listing.ts';

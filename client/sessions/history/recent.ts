@@ -1,6 +1,6 @@
-// Lists what people have lately asked of a session, with who asked: messages, decisions, higher
-// limits, options for the next run. It reads the newest workflow execution only, so requests from
-// before a handover are missing.
+// Lists what people have recently requested from a session, and who did: messages, decisions,
+// higher limits, options for the next run. It reads the newest workflow execution only, so requests
+// from before a handover are missing.
 import { unwrapRequest } from '../../../workflows/contract/steered.ts';
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';

@@ -1,6 +1,7 @@
-// Counts what a session has taken so far from the history of its current workflow execution, as the
-// machine counts it: a handover carries the sums of all before, and each step answers what it took.
-// So the numbers of a run under way are exact, with compactions, notes and agents that have ended.
+// Computes what a session has spent so far from the history of its current workflow execution, as
+// the machine counts it: a handover carries the sums of all before, and each step returns its own
+// cost. So the numbers of a current run are exact, with compactions, notes and agents that have
+// ended.
 import { z } from 'zod';
 import { DELEGATED_SIGNAL } from '../../../workflows/contract/delegation.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';

@@ -1,6 +1,6 @@
-// A session with a run under way, as a look at its workflow finds it: what it does now, what it has
-// taken so far, and when it last did something. Lists know these numbers only as of the last change
-// of phase or handover. Pure.
+// A running session as its workflow shows it now: what it does, what it has spent so far, and when
+// it last did something. Lists otherwise know these numbers only as of the last change of phase or
+// handover. Pure.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { addSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
 import type { RunningAccount } from './account.ts';

@@ -1,4 +1,4 @@
-// Puts a look at a run under way into the session of a list, and says what follows from it. Pure.
+// Adds the state of a current run to the session of a list, and what follows from it. Pure.
 import { present } from '../../../workflows/contract/present.ts';
 import type { SessionInfo } from '../info.ts';
 import type { RunningState } from './running-row.ts';

@@ -1,5 +1,5 @@
-// Has what a restore writes on the disk before it ends, as with `write`: many files at once, since
-// to wait for one after the other would take several times as long as all the rest.
+// Syncs what a restore writes to disk before it ends, as with `write`: many files at once, because
+// waiting for one after the other would take several times as long as all the rest.
 import { closeSync, fsyncSync } from 'node:fs';
 import { codeOf } from '../../../system/text.ts';
 import { syncData } from '../git-objects.ts';

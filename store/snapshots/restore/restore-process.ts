@@ -1,5 +1,5 @@
-// Brings a folder to a snapshot, in a process that is held as the commands of agents are: it writes
-// to that folder alone. Its argument names the request, which may be long, by the file that has it.
+// Brings a folder to a snapshot, in a process confined like the commands of agents: it writes to
+// that folder alone. Its argument names a file with the request, which may be long.
 import { readFileSync } from 'node:fs';
 import { onOneLine, reasonOf } from '../../../system/text.ts';
 import { clearTemporary, restoreFolder, type RestoreAnswer, type RestoreRequest } from './restore-folder.ts';
