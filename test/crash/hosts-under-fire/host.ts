@@ -140,8 +140,8 @@ export class Host {
       stdio: ['ignore', 'pipe', openSync(this.log, 'a')],
     });
     this.#first = first;
-    if (!first.stdout) throw new Error('a process without its output');
-    await Promise.race([once(first.stdout, 'data'), once(first, 'exit')]);
+    const isUp = first.stdout ? [once(first.stdout, 'data')] : [];
+    await Promise.race([...isUp, once(first, 'exit')]);
     if (first.exitCode !== null) throw new Error(`${this.name} could not be made: see ${this.log}`);
     this.#worker = null;
     this.#own = new Set(await until(() => (this.#processes().length > 1 ? this.#processes() : null)));
