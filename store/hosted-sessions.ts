@@ -77,10 +77,11 @@ export class HostedSessions {
 
   /** Ends the listing of what this host was left with. Returns false where nothing was listed. */
   forgetLost(session: SessionId): boolean {
-    const { lost, ...hosted } = this.read(session) ?? {};
-    if (hosted.session === undefined || !lost || lost.isForgotten) return false;
+    const known = this.read(session);
+    if (!known?.lost || known.lost.isForgotten) return false;
+    const { lost, ...hosted } = known;
     // That it was here stays known: it may come back to its folders.
-    this.#write({ ...(hosted as HostedSession), ...(!lost.isBack && { lost: { ...lost, isForgotten: true } }) });
+    this.#write({ ...hosted, ...(!lost.isBack && { lost: { ...lost, isForgotten: true } }) });
     return true;
   }
 

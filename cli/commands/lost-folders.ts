@@ -49,6 +49,6 @@ function cellsOf({ session, folders, at, host, isBack, changes, isStored }: Lost
   ];
 }
 
-function hintFor({ self }: Cli, [{ session } = { session: 'ID' }]: readonly Pick<LostFolder, 'session'>[]): string {
+function hintFor({ self }: Cli, [{ session } = { session: 'ID' }]: readonly { readonly session: string }[]): string {
   return `\`${self} diff ${session} --lost\` compares it with the session's files; \`${self} list --lost-folders --forget ${session}\` drops it from this list`;
 }

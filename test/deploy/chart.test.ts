@@ -168,8 +168,8 @@ test('sessions that leave a host that drains have a drain of their own for it, a
     });
     const [set] = ofKind(objects, 'StatefulSet');
     const [scaled] = ofKind(objects, 'ScaledObject');
-    const { containers, terminationGracePeriodSeconds: grace } = set?.['spec']?.['template']?.['spec'] ?? {};
-    const env = containers?.[0]?.['env']?.find(({ name }) => String(name) === 'PERDURE_ON_DRAIN');
+    const { containers, terminationGracePeriodSeconds: grace } = set?.['spec']?.['template']?.['spec'] ?? ({} as Part);
+    const env = containers?.[0]?.['env']?.find(({ name }: Part) => String(name) === 'PERDURE_ON_DRAIN');
     return { grace: Number(grace), value: String(env?.['value']), advanced: scaled?.['spec']?.['advanced'] };
   };
   const leaving = await rendered('leave');
