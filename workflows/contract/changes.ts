@@ -21,6 +21,7 @@ export const CHANGES: readonly string[] = [
   'perdure-facts',
   'perdure-failed-bound',
   'perdure-firing-due',
+  'perdure-found-before-move',
   'perdure-late-cancel',
   'perdure-late-not-taken',
   'perdure-left-out',

@@ -6,6 +6,7 @@ import {
   ApplicationFailure,
   CancellationScope,
   log,
+  patched,
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -81,7 +82,7 @@ export class Hosting {
         const because = at && leaveReason(error);
         if (!at || !because) throw error;
         // What it has stored before it went counts, with the files of then: the next step leaves.
-        const stored = await found();
+        const stored = patched('perdure-found-before-move') ? await found() : null;
         if (stored !== null) return stored;
         const end = await this.leave(at, because);
         // What a host has lost cannot be waited for.
