@@ -115,7 +115,7 @@ test('a session at rest, and one between two calls, move with what the last call
   await Promise.all(workers.map(({ status }) => status));
 });
 
-test('a host that dies in a call of a stored reply loses nothing that was captured with it, and the model is told the rest (T18)', async () => {
+test('a host that dies in a call of a stored reply loses nothing captured with it; the model is told the rest (T18)', async () => {
   const model = await modelFor([
     write('a'),
     write('b'),
