@@ -55,8 +55,8 @@ type Ran = {
   readonly before: Usage;
   readonly after: Usage;
   /**
-   * Milliseconds between each reply's end and the request with its calls' outcomes, where one session
-   * runs; of the floor none.
+   * Milliseconds between each reply's end and the request with its calls' outcomes, where one
+   * session runs; of the floor none.
    */
   readonly gaps: readonly number[];
 };

@@ -7,14 +7,14 @@
 // in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer;
 // `snapshots` captures of workspaces, turns with them and without, of a model that answers at once
 // and of one that takes `--answer` milliseconds (1000), and what rewinds and forks take; `forks`
-// these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer
-// and, alone with `--unwatched`, without; `peers` turns beside those of an agent in process;
-// `capacity` a worker with sessions at rest (`--sessions`: counts with commas between them), and
-// starts; `fleet` lists of sessions that nobody had to run (`--sessions`: counts with commas between
-// them), of a command and of the page; `plan` prints the tables of docs/capacity.md, and `units`
-// measures what they are computed from; `starved` what becomes of workflow tasks where `--busy`
-// processes (16) compute beside `--sessions` (60), in `--seconds` (60) before worker and server are
-// killed and after it.
+// these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer and, alone
+// with `--unwatched`, without; `peers` turns beside those of an agent in process; `capacity` a
+// worker with sessions at rest (`--sessions`: counts with commas between them), and starts; `fleet`
+// lists of sessions that nobody had to run (`--sessions`: counts with commas between them), of a
+// command and of the page; `plan` prints the tables of docs/capacity.md, and `units` measures what
+// they are computed from; `starved` what becomes of workflow tasks where `--busy` processes (16)
+// compute beside `--sessions` (60), in `--seconds` (60) before worker and server are killed and
+// after it.
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';

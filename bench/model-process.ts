@@ -1,10 +1,10 @@
 // The model of the bench, in a process of its own as a real one would be, and as fast as one can
 // be: it answers at once, and looks at a request only to learn how many calls are in it, for what
-// is measured is the loop. Asks each session for one tool a turn, `turns` times, then ends. An agent
-// that a session started reads a file a few times, and answers. Arguments: tool name, input as
-// JSON, turns, calls a turn, milliseconds before it answers. Prints its URL, and for each line of its
-// standard input the milliseconds between each reply's end and the request that brought its outcome;
-// ends with that input.
+// is measured is the loop. Asks each session for one tool a turn, `turns` times, then ends. An
+// agent that a session started reads a file a few times, and answers. Arguments: tool name, input
+// as JSON, turns, calls a turn, milliseconds before it answers. Prints its URL, and for each line
+// of its standard input the milliseconds between each reply's end and the request that brought its
+// outcome; ends with that input.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';

@@ -80,8 +80,8 @@ function historyBytes(events: readonly Event[]): number {
 const VERSIONS = 'TemporalChangeVersion';
 
 /**
- * Counts what Temporal Cloud bills of a history: starts, signals, updates, timers, upserts of search
- * attributes and attempts of activities. Heartbeats and queries leave no event.
+ * Counts what Temporal Cloud bills of a history: starts, signals, updates, timers, upserts of
+ * search attributes and attempts of activities. Heartbeats and queries leave no event.
  */
 function billedActions(events: readonly Event[]): number {
   return events.reduce((sum, event) => sum + actionsOf(event), 0);

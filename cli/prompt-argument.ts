@@ -1,5 +1,5 @@
-// Reads the text of a task or a message (an argument, standard input, or a file for what is too long
-// for a command line), and its images and documents (L85).
+// Reads the text of a task or a message (an argument, standard input, or a file for what is too
+// long for a command line), and its images and documents (L85).
 import { resolve } from 'node:path';
 import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';

@@ -1,6 +1,6 @@
-// Refuses work before anything starts: what the scripted model cannot do, and a permission rule that
-// must have meant another tool. The scripted model answers when no key is set and knows one task
-// only: other tasks are refused, and it does not end what a real model has begun.
+// Refuses work before anything starts: what the scripted model cannot do, and a permission rule
+// that must have meant another tool. The scripted model answers when no key is set and knows one
+// task only: other tasks are refused, and it does not end what a real model has begun.
 import type { Env } from '../connection/data-folder.ts';
 import { isKeyless } from '../client/faces/processes.ts';
 import type { PerdureClient, PerdureConfig, OptionChanges } from '../client/faces/types.ts';

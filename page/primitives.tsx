@@ -1,5 +1,5 @@
-// The page's small parts: icons (strokes on a grid of 16, in the colour of the text around them), the
-// head of a form in a dialog, and the card that stands where there is nothing to show.
+// The page's small parts: icons (strokes on a grid of 16, in the colour of the text around them),
+// the head of a form in a dialog, and the card that stands where there is nothing to show.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 

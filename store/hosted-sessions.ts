@@ -1,5 +1,6 @@
-// Which sessions have their folders on this machine, where hosts share a store. A host that was away
-// finds out by these notes which of them live elsewhere now; their folders stay as they are (T19).
+// Which sessions have their folders on this machine, where hosts share a store. A host that was
+// away finds out by these notes which of them live elsewhere now; their folders stay as they are
+// (T19).
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';

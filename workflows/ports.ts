@@ -83,8 +83,8 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
   const { long, opening, records, taking, ...others } = listOptions(profile);
   const queueOf = (host: SessionHost): string => hostQueue(workflowInfo().taskQueue, host);
   /**
-   * Schedules on the host that has the folder, and waits for that no longer than its grace. Ends and
-   * records need no folder, and go on while the host is away.
+   * Schedules on the host that has the folder, and waits for that no longer than its grace. Ends
+   * and records need no folder, and go on while the host is away.
    */
   const onItsHost = (options: ActivityOptions, more?: ActivityOptions): ActivityOptions => {
     const at = hosts.current;

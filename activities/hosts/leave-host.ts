@@ -1,5 +1,5 @@
-// Prepares a session to leave this host while it is at work (T20): what runs in the background ends,
-// and its folders are captured as they are.
+// Prepares a session to leave this host while it is at work (T20): what runs in the background
+// ends, and its folders are captured as they are.
 import type { HostLeft, LeaveHost } from '../../workflows/contract/hosts.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';

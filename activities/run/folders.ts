@@ -55,8 +55,8 @@ function describeMove(cwd: string, now: WorkspacePlace, before: WorkspacePlace |
 }
 
 /**
- * Returns why a path must not be an agent's, or undefined. An agent that can rename the folder around
- * its data could put other data there.
+ * Returns why a path must not be an agent's, or undefined. An agent that can rename the folder
+ * around its data could put other data there.
  */
 export async function describeDataOverlap(
   named: string,

@@ -1,5 +1,5 @@
-// The port to captured files: capture the folders of a run (T1), bring them back (T7), check them out
-// for a fork (T10).
+// The port to captured files: capture the folders of a run (T1), bring them back (T7), check them
+// out for a fork (T10).
 import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { FilesPreview, FilesRewound, RewindFiles } from '../../workflows/contract/rewind.ts';

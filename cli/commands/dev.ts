@@ -1,5 +1,5 @@
-// perdure worker works until it is stopped, then lets work under way finish. perdure dev runs server,
-// worker and page in one process and reports what happens to sessions.
+// perdure worker works until it is stopped, then lets work under way finish. perdure dev runs
+// server, worker and page in one process and reports what happens to sessions.
 import { type Command, InvalidArgumentError } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../client/faces/processes.ts';
 import { watchPage } from '../../client/faces/flags.ts';

@@ -1,5 +1,5 @@
-// perdure diff prints what an agent has changed in its folders, between two points of its session or
-// in all; perdure apply applies it to another folder (T11).
+// perdure diff prints what an agent has changed in its folders, between two points of its session
+// or in all; perdure apply applies it to another folder (T11).
 import type { Command } from 'commander';
 import type { SessionDiff, Applied, ConflictKind } from '../../client/faces/types.ts';
 import { formatCount } from '../../client/faces/basics.ts';

@@ -1,5 +1,6 @@
-// perdure list --lost-folders: the folders that this machine was left with when their sessions moved
-// to other hosts (T19). They stay where they are; a person looks at them, and has them forgotten.
+// perdure list --lost-folders: the folders that this machine was left with when their sessions
+// moved to other hosts (T19). They stay where they are; a person looks at them, and has them
+// forgotten.
 import type { LostFolder } from '../../client/faces/types.ts';
 import { oneLine } from '../../client/faces/start.ts';
 import { formatTable } from '../../client/faces/lists.ts';

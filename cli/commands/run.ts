@@ -1,6 +1,6 @@
-// perdure run, start, send and compact give a session a message: `run` brings up what the task needs
-// and follows it to its end; the others leave it to any worker, and are durable when they return.
-// `npm start` runs the hidden start-here, in the folder that it was called in.
+// perdure run, start, send and compact give a session a message: `run` brings up what the task
+// needs and follows it to its end; the others leave it to any worker, and are durable when they
+// return. `npm start` runs the hidden start-here, in the folder that it was called in.
 import type { Command } from 'commander';
 import type { OpenedServer, DumpFlags, UnconfinedFlag, Prompt, SendOptions } from '../../client/faces/types.ts';
 import { stayingWorkers } from '../../client/faces/workers.ts';

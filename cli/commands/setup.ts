@@ -1,6 +1,6 @@
 // perdure setup registers the search attributes that lists and the page filter by on the server's
-// namespace (O1). perdure doctor reports what is found, what is missing, and what to do about it; it
-// starts only MCP servers, and ends those. perdure completions completes commands in a shell.
+// namespace (O1). perdure doctor reports what is found, what is missing, and what to do about it;
+// it starts only MCP servers, and ends those. perdure completions completes commands in a shell.
 import { type Command, Argument } from 'commander';
 import type { AttributeCheck, AttributesFound, AttributeState, Check } from '../../client/faces/types.ts';
 import type { Cli } from '../cli.ts';

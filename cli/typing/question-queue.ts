@@ -1,7 +1,7 @@
 // Questions to the person at a terminal, one at a time. A key counts for the question that could be
 // read when it was typed: a question appears only while nothing is being typed, takes no key at
-// once, and takes none for a second when it stands in the place of one that went. A letter that means
-// nothing there begins a text that was meant for something else.
+// once, and takes none for a second when it stands in the place of one that went. A letter that
+// means nothing there begins a text that was meant for something else.
 import type { Editor, KeyPress } from './line-editor.ts';
 import type { Menu } from './menu.ts';
 import { NEW_PICK, type Picker, type PickerState } from './picker.ts';

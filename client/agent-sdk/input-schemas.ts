@@ -1,5 +1,5 @@
-// Reads the input schemas of a program's tools: fields of zod 3 or 4, or a whole object of them. For
-// zod 3, which itself checks the input, this file makes the JSON schema for the model.
+// Reads the input schemas of a program's tools: fields of zod 3 or 4, or a whole object of them.
+// For zod 3, which itself checks the input, this file makes the JSON schema for the model.
 import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import { present } from '../faces/basics.ts';

@@ -1,5 +1,6 @@
 // The types of `perdure/agent-sdk/sdk-tools`: what calls of the tools that are here have as their
-// input, in hooks, `canUseTool` and messages, and what they answer with, as far as it is known here.
+// input, in hooks, `canUseTool` and messages, and what they answer with, as far as it is known
+// here.
 type TodoItem = { content: string; status: 'pending' | 'in_progress' | 'completed'; activeForm: string };
 type PatchHunk = { oldStart: number; oldLines: number; newStart: number; newLines: number; lines: string[] };
 type Question = {

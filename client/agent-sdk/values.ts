@@ -1,5 +1,5 @@
-// Constants and the error class that programs import together with query(), and ids of messages that
-// are the same at every reading.
+// Constants and the error class that programs import together with query(), and ids of messages
+// that are the same at every reading.
 import type { ExitReason } from './shapes/hook-inputs.ts';
 import type { HookEvent } from './shapes/hooks.ts';
 import { createHash, type UUID } from 'node:crypto';

@@ -1,5 +1,5 @@
-// Reads what a session did: its stored transcript, and what the server's history tells of its steps,
-// agents and commands in the background.
+// Reads what a session did: its stored transcript, and what the server's history tells of its
+// steps, agents and commands in the background.
 export { fullTranscript, transcriptParts } from '../render/full-transcript.ts';
 export { newsLines } from '../render/session-news.ts';
 export { readWholeResult, sessionJson } from '../sessions/dump.ts';

@@ -1,5 +1,5 @@
-// Options of a run: their rows, their bounds, what is wrong with some, and how a change of them, as of
-// all steering, is told.
+// Options of a run: their rows, their bounds, what is wrong with some, and how a change of them, as
+// of all steering, is told.
 export {
   limitsText,
   optionsText,

@@ -1,5 +1,5 @@
-// What the page reads behind the client's methods, kept between looks: pages of sessions and counts,
-// views, open runs, a folder that is not stored.
+// What the page reads behind the client's methods, kept between looks: pages of sessions and
+// counts, views, open runs, a folder that is not stored.
 export { createClient } from '../client.ts';
 export { eventSchema, resultSchema } from '../event-schema.ts';
 export { ClientMeans } from '../sessions/client-means.ts';

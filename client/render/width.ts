@@ -14,8 +14,8 @@ let segmenter: Intl.Segmenter | undefined;
 let ambiguousAsWide = false;
 
 /**
- * Says whether the terminal draws characters of ambiguous width (`…`, `─`, `·`, `α`) in two columns,
- * as terminals set up for East Asian text do.
+ * Says whether the terminal draws characters of ambiguous width (`…`, `─`, `·`, `α`) in two
+ * columns, as terminals set up for East Asian text do.
  */
 export function setAmbiguousWide(isWide: boolean): void {
   ambiguousAsWide = isWide;

@@ -22,8 +22,9 @@ export type TextDocument = {
 };
 
 /**
- * At most 64 MB of text, also in documents, and 20 images and PDF documents with 20 MB of base64 together: an image
- * has at most 5 MB and 8,000 pixels in width and height, a document at most 100 pages.
+ * At most 64 MB of text, also in documents, and 20 images and PDF documents with 20 MB of base64
+ * together: an image has at most 5 MB and 8,000 pixels in width and height, a document at most 100
+ * pages.
  */
 export type Prompt = string | readonly PromptBlock[];
 

@@ -1,6 +1,6 @@
-// Carries a session to another store in a file: its transcript with every value that it reaches, and
-// its options. The import starts a session under the same id at the same point, like one that was
-// handed over, so every version of the workflow can continue it.
+// Carries a session to another store in a file: its transcript with every value that it reaches,
+// and its options. The import starts a session under the same id at the same point, like one that
+// was handed over, so every version of the workflow can continue it.
 import type { Client } from '@temporalio/client';
 import { verifyTranscript } from '../../store/log/audit.ts';
 import type { Store } from '../../store/values/store.ts';

@@ -89,8 +89,8 @@ async function removeSession({ gitDir, git }: Packing, segment: string, run: Run
 }
 
 /**
- * Returns the sessions that are unknown and have captured nothing for some time; what a host was left
- * with stays while it is listed (T19).
+ * Returns the sessions that are unknown and have captured nothing for some time; what a host was
+ * left with stays while it is listed (T19).
  */
 async function findUnknown(gitDir: string, { dataDir, known, olderThan }: CleanSnapshots): Promise<readonly string[]> {
   const sessions = join(gitDir, 'sessions');

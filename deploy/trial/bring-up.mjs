@@ -1,5 +1,5 @@
-// Starts the services of a compose file in the order of their conditions, holds them to their health
-// checks, and starts again what ends, as the file says.
+// Starts the services of a compose file in the order of their conditions, holds them to their
+// health checks, and starts again what ends, as the file says.
 import { chmodSync, chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

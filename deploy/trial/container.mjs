@@ -1,5 +1,5 @@
-// One container without an engine: network, processes, mounts and names of its own, the user and the
-// capabilities that its service says, and an address on the bridge that all have in common.
+// One container without an engine: network, processes, mounts and names of its own, the user and
+// the capabilities that its service says, and an address on the bridge that all have in common.
 import { execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

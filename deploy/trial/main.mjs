@@ -1,5 +1,5 @@
-// Starts what deploy/compose.yaml describes without a container engine, in namespaces that vanish with
-// this process, and tries it. It needs Linux, root, and the programs that programs.mjs names.
+// Starts what deploy/compose.yaml describes without a container engine, in namespaces that vanish
+// with this process, and tries it. It needs Linux, root, and the programs that programs.mjs names.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -24,7 +24,8 @@ function enter() {
     process.exit(2);
   }
   const spaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
-  // The shell is the first process: it takes in orphans, without which a killed container never ends.
+  // The shell is the first process: it takes in orphans, without which a killed container never
+  // ends.
   const again = ['sh', '-c', '"$@" & wait $!', 'sh', process.execPath, ...process.argv.slice(1)];
   const child = spawn('unshare', [...spaces, ...again], { stdio: 'inherit', env: { ...process.env, [INSIDE]: '1' } });
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill('SIGKILL'));

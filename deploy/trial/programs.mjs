@@ -1,6 +1,7 @@
 // What runs in place of each image: the same program from this machine. Two are stand-ins, and said
-// to be: Temporal's dev server, with its own database, for its server on Postgres; and, unless a root
-// of the real image is given, this checkout with this machine's Node for the image of the Dockerfile.
+// to be: Temporal's dev server, with its own database, for its server on Postgres; and, unless a
+// root of the real image is given, this checkout with this machine's Node for the image of the
+// Dockerfile.
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { parse } from 'yaml';

@@ -1,5 +1,6 @@
-// Reads a compose file as its engine would: merge keys, variables with defaults, and what an image's
-// Dockerfile adds. Only what deploy/compose.yaml uses is known; anything else is refused by name.
+// Reads a compose file as its engine would: merge keys, variables with defaults, and what an
+// image's Dockerfile adds. Only what deploy/compose.yaml uses is known; anything else is refused by
+// name.
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';

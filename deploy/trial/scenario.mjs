@@ -103,7 +103,8 @@ const PAGE_NAME = 'perdure.localhost';
 const PAGE_PORT = 8443;
 
 /**
- * The HTTP API as a program elsewhere calls it: over TLS, under the page's name, with a person's token.
+ * The HTTP API as a program elsewhere calls it: over TLS, under the page's name, with a person's
+ * token.
  * @param {{ address: string, secrets: string }} at
  */
 function openApi({ address, secrets }) {

@@ -1,6 +1,7 @@
 // @ts-check
-// Hooks of the program around built-in tools: one asks a guard before each file is written, one tells an audit of what was, one adds a text
-// to the prompt, and one sends the model back to work until the notes are there. They run in this process, and are asked again after a kill.
+// Hooks of the program around built-in tools: one asks a guard before each file is written, one
+// tells an audit of what was, one adds a text to the prompt, and one sends the model back to work
+// until the notes are there. They run in this process, and are asked again after a kill.
 import { existsSync } from 'node:fs';
 import { query } from 'perdure/agent-sdk';
 

@@ -1,6 +1,7 @@
 // @ts-check
-// Streaming input: a message with an image for each picture of a folder, one after the other. An answer that goes on too long is
-// interrupted. Killed and started again, the program goes on with the picture it was at.
+// Streaming input: a message with an image for each picture of a folder, one after the other. An
+// answer that goes on too long is interrupted. Killed and started again, the program goes on with
+// the picture it was at.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { query } from 'perdure/agent-sdk';

@@ -1,6 +1,7 @@
 // @ts-check
-// A program as it is written for an in-process agent SDK: only the import is another. It pays orders back, and may be killed at any
-// moment: started again, it goes on where it was. SHOP_URL answers for orders, for approvals and for the bank.
+// A program as it is written for an in-process agent SDK: only the import is another. It pays
+// orders back, and may be killed at any moment: started again, it goes on where it was. SHOP_URL
+// answers for orders, for approvals and for the bank.
 import { createSdkMcpServer, query, tool } from 'perdure/agent-sdk';
 import { z } from 'zod';
 

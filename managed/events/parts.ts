@@ -1,5 +1,5 @@
-// What an entry becomes: parts with ids, and what later entries need to know. Ids are made from what
-// a part stands for (G33).
+// What an entry becomes: parts with ids, and what later entries need to know. Ids are made from
+// what a part stands for (G33).
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { Entry, Spend } from '../../client/index.ts';
 import type { Bodies } from '../../client/faces/types.ts';

@@ -40,8 +40,8 @@ export type Query = Readonly<Record<string, readonly string[]>>;
 const TOLERATED: ReadonlySet<string> = new Set(['beta']);
 
 /**
- * Reads a query: a list may be written as `a[]=`, `a=` or `a[0]=`. Throws ManagedError for the first
- * problem.
+ * Reads a query: a list may be written as `a[]=`, `a=` or `a[0]=`. Throws ManagedError for the
+ * first problem.
  */
 export function parseQuery<Schema extends z.ZodObject>(schema: Schema, query: Query): z.output<Schema> {
   const fields: Record<string, unknown> = {};

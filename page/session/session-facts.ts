@@ -1,5 +1,6 @@
 // Sums up a transcript for the head and the inspector of its session: what was spent and on what,
-// how its tools did, since when it runs. What was summed up before is kept while the transcript grows.
+// how its tools did, since when it runs. What was summed up before is kept while the transcript
+// grows.
 import { isUntimed, tasksAfter } from '../../client/faces/words.ts';
 import type {
   Outcome,

@@ -66,8 +66,8 @@ export function FoldedText({
 }
 
 /**
- * Shows images, of a prompt or a call, in a bounded place and loads them when they are scrolled to; offers documents, with
- * their size, as downloads.
+ * Shows images, of a prompt or a call, in a bounded place and loads them when they are scrolled to;
+ * offers documents, with their size, as downloads.
  */
 export function MediaList({ media, path }: { readonly media: readonly StoredMedium[]; readonly path: string }) {
   if (media.length === 0) return null;

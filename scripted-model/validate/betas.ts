@@ -1,5 +1,5 @@
-// Checks a request's headers in the order in which the API looks at them, and the fields that the API
-// takes only with a value of the anthropic-beta header.
+// Checks a request's headers in the order in which the API looks at them, and the fields that the
+// API takes only with a value of the anthropic-beta header.
 import type { IncomingHttpHeaders } from 'node:http';
 import { buildApiError, buildInvalidRequest, type ApiError } from '../api-error.ts';
 

@@ -1,5 +1,6 @@
-// Hands the sessions of a host that drains over to other hosts (D7). A session at rest moves at once,
-// one at work before its next model call, so that this host serves their last steps meanwhile.
+// Hands the sessions of a host that drains over to other hosts (D7). A session at rest moves at
+// once, one at work before its next model call, so that this host serves their last steps
+// meanwhile.
 import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { livePollers } from '../../connection/worker-polls.ts';

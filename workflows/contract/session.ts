@@ -43,8 +43,8 @@ export const SIGNALS = {
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a
  * Repair, `rewind` a RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions`
  * OptionChanges for the next run, `topUp` a TopUp for the one under way, `changeRules` RuleChanges
- * for it, `move` a MoveRequest (T20); each is refused with a sentence. Those that change something, from `rewind` on, take a
- * Signed besides. At most a few in flight.
+ * for it, `move` a MoveRequest (T20); each is refused with a sentence. Those that change something,
+ * from `rewind` on, take a Signed besides. At most a few in flight.
  */
 export const UPDATES = {
   approve: 'approve',

@@ -45,8 +45,8 @@ export type DiffOptions = Abortable & {
   /** Leaves the patch out. */
   readonly stat?: boolean;
   /**
-   * From the folders that this machine was left with when the session moved to another host (T19), in
-   * place of `from`.
+   * From the folders that this machine was left with when the session moved to another host (T19),
+   * in place of `from`.
    */
   readonly lost?: boolean;
 };

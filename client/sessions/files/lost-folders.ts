@@ -21,8 +21,8 @@ export type LostFolder = {
   /** What differs from the session's newest files; null where that cannot be told here. */
   readonly changes: { readonly files: number; readonly insertions: number; readonly deletions: number } | null;
   /**
-   * Whether the session has captured these very files at some time, so that nothing is lost with the
-   * folder; null where that is not known.
+   * Whether the session has captured these very files at some time, so that nothing is lost with
+   * the folder; null where that is not known.
    */
   readonly isStored: boolean | null;
 };

@@ -92,8 +92,8 @@ const needsMemo = ({ field, values }: FieldTerm): boolean =>
 const memoPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNING : phase);
 
 /**
- * A session that is under way may have failed before: memos decide, unless only sessions at rest are
- * asked for.
+ * A session that is under way may have failed before: memos decide, unless only sessions at rest
+ * are asked for.
  */
 function failedOrPhaseClause(term: FieldTerm, { attributes, settled }: CompileOptions): string | null {
   const values = term.values.filter((value) => value !== FAILED);

@@ -35,7 +35,8 @@ export type BackgroundStart = Pick<BackgroundCommand, 'id' | 'command' | 'run'> 
 
 /**
  * Describes the commands as they are now. `closed`: the session is over, and with it any command it
- * had left running. `previous`: earlier descriptions; a command that had ended there is not read again.
+ * had left running. `previous`: earlier descriptions; a command that had ended there is not read
+ * again.
  */
 export function backgroundCommands(
   started: readonly BackgroundStart[],
