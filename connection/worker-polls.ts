@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../system/process/identity.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
-import { HEARTBEAT_MS, readBeats } from './worker-beats.ts';
+import { HEARTBEAT_MS, readBeats, type WorkerBeat } from './worker-beats.ts';
 import { pause } from '../system/async.ts';
 
 /** A poll waits up to a minute for work, and counts from its beginning. */
@@ -39,12 +39,14 @@ export async function isQueuePolled(polls: PollQuery): Promise<boolean> {
  */
 export async function isQueueServed(temporal: Client, taskQueue: string): Promise<boolean> {
   const readOwn = async () => (await readBeats(temporal))?.filter(({ queue }) => queue === taskQueue) ?? [];
+  // One that drains polls for nothing either, and its calls go on.
+  const isAtWork = ({ isLive, slots }: WorkerBeat): boolean => isLive || (slots?.used ?? 0) > 0;
   const own = await readOwn();
   if (own.length === 0) return isQueuePolled({ temporal, taskQueue, of: 'activities' });
-  const before = new Map(own.flatMap(({ identity, at, isLive }) => (isLive ? [[identity, at] as const] : [])));
+  const before = new Map(own.filter(isAtWork).map(({ identity, at }) => [identity, at]));
   if (before.size === 0) return false;
   await sleep(1.5 * HEARTBEAT_MS);
-  return (await readOwn()).some(({ identity, at, isLive }) => isLive && at !== before.get(identity));
+  return (await readOwn()).some((beat) => isAtWork(beat) && beat.at !== before.get(beat.identity));
 }
 
 /**

@@ -62,8 +62,10 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
         continue;
       }
       if (session.inbox.count === 0) session.enterPhase('idle');
+      // The run that was to end first is over.
+      if (session.hosting.mayMoveNow) await session.hosting.moveIfRequested();
       await handOverIfDue(session, () => null);
-      await condition(() => hasWork(session) || canHandOver(session));
+      await condition(() => hasWork(session) || canHandOver(session) || session.hosting.mayMoveNow);
       // A message and a cancel may have arrived together.
       if (hasWork(session) && !isCancelledNow()) await openAndRun(session);
     }
@@ -139,8 +141,7 @@ async function refuseWithoutPrompt({ inbox }: Session): Promise<void> {
 async function closeSession(session: Session): Promise<WorktreeEnd | null> {
   session.steered.close({ isCancelled: session.stopCause === 'cancel', isAgent: session.input.agent !== undefined });
   let worktree: WorktreeEnd | null = null;
-  const isInUse = (): boolean => session.isRewinding || session.hosting.isMoving;
-  if (isInUse()) await CancellationScope.nonCancellable(() => condition(() => !isInUse()));
+  if (session.isRewinding) await CancellationScope.nonCancellable(() => condition(() => !session.isRewinding));
   do {
     await commitClosing(session);
     await session.sideWork.awaitSettled();

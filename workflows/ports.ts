@@ -98,6 +98,8 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
     name: Name,
     optionsFor: (input: Parameters<SessionActivities[Name]>[0]) => ActivityOptions,
   ): SessionActivities[Name] => followHost(hosts, createPort(name, optionsFor));
+  // The end of a call that was stopped is recorded anywhere, whatever moves meanwhile.
+  const runTool = createPort('runTool', ({ stopped }) => (stopped ? records : onItsHost(long)));
   return {
     // Its caller follows the host: the call after a move is another one.
     callModel: createPort('callModel', () => onItsHost(long)),
@@ -121,7 +123,7 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
     previewRewind: createPort('previewRewind', () => onItsHost(others.answer, {})),
     // Its caller follows the host, too: the folder is another one there.
     openRun: createPort('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
-    runTool: keep('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),
+    runTool: (input) => (input.stopped ? runTool(input) : followHost<'runTool'>(hosts, runTool)(input)),
   };
 }
 

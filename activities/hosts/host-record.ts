@@ -15,6 +15,8 @@ const schema = z.object({
   /** The id of the host that was left. */
   from: z.string(),
   host,
+  /** The head that the session had then. */
+  head: z.string(),
   /** The workspace that it was taken over with, and all folders that were restored. */
   place: z.object({ path: z.string(), file: z.string() }),
   folders: z.array(z.string()),

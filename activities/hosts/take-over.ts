@@ -26,7 +26,7 @@ export function takeOver(deps: Deps): (attempt: Attempt, input: TakeOver) => Pro
     if (!host || !hosts || !snapshots)
       return leaveToAnother(attempt, 'this worker shares no store with the host of the session');
     const means: Means = { ...deps, host, hosts, snapshots };
-    const joined = await findJoined(means, input);
+    const joined = await findJoined(means, attempt, input);
     if (joined) return describeTaken(means, input, joined, await lostCalls(means, attempt, input));
     if (input.because === 'moved' && host.id === input.from.id)
       return leaveToAnother(attempt, `host ${host.name} is the one that the session leaves`);
@@ -40,11 +40,19 @@ async function isAtWork({ host, hosts }: Means, { temporal }: Attempt, { from, q
   return host.id === from.id || (temporal !== undefined && (await hosts.isAtWork(temporal, queue)));
 }
 
-/** Finds the host that an agent of the session, or the session itself, has moved to already. */
-async function findJoined({ store }: Means, { root, from, place }: TakeOver): Promise<HostRecord | null> {
+/**
+ * Finds the host that an agent of the session has moved to already, or that an earlier attempt made
+ * the session's without being heard. A record of an earlier move of the session has another head.
+ */
+async function findJoined(
+  { store }: Means,
+  { session }: Attempt,
+  { root, from, head, place }: TakeOver,
+): Promise<HostRecord | null> {
   const { records } = await readHostRecords(store, root);
   const last = records.findLast(({ folders }) => folders.includes(place.path));
-  return last?.from === from.id ? last : null;
+  if (last?.from !== from.id || last.host.id === from.id) return null;
+  return last.session !== session || last.head === head ? last : null;
 }
 
 async function restoreHere(means: Means, attempt: Attempt, input: TakeOver): Promise<TakenOver> {
@@ -52,37 +60,33 @@ async function restoreHere(means: Means, attempt: Attempt, input: TakeOver): Pro
   const { view, config } = await readRun(means, attempt, input);
   const known: StoredFiles = { view, known: input.files ? [input.files] : [] };
   const folders = snapshots.rootsOf(config);
+  const restored: (readonly [root: string, snapshot: string])[] = [];
   for (const root of folders) {
     const snapshot = lastSnapshotOf(known, root);
-    if (snapshot === null)
-      return {
-        kind: 'refused',
-        problem: `no snapshot of ${root} is stored: start a worker on host ${input.from.name}`,
-      };
+    if (snapshot === null) {
+      const missing = `no snapshot of ${root} is stored: start a worker on host ${input.from.name}`;
+      return { kind: 'refused', problem: missing };
+    }
     const problem = await whyOccupied(means, attempt, root);
     if (problem !== null) return leaveToAnother(attempt, problem);
-    const end = await snapshots.bring({
-      attempt,
-      root,
-      snapshot,
-      head: input.head,
-      step: input.step,
-      known: known.known,
-    });
+    restored.push([root, snapshot]);
+  }
+  // An attempt that is killed leaves folders that the next one here may go on with.
+  hosts.hosted.note(attempt.session, folders, attempt.temporal?.options.namespace);
+  for (const [root, snapshot] of restored) {
+    const end = await snapshots.bring({ ...input, attempt, root, snapshot, known: known.known });
     if (end.kind === 'refused') return leaveToAnother(attempt, end.problem);
   }
   const { place, problem } = await findWorkspace(config.cwd, means.dataDir);
   if (problem !== undefined) return leaveToAnother(attempt, problem);
   if (!(await attempt.fence())) throw createGivenUpError(attempt);
   const at = input.files?.at ?? lastCapture(view);
-  const record = { session: attempt.session, from: input.from.id, host, place, folders: [...folders], at };
+  const { session } = attempt;
+  const record = { session, from: input.from.id, host, head: input.head, place, folders: [...folders], at };
   const { next } = await readHostRecords(store, input.root);
   if (!(await createHostRecord(store, next, record)))
     throw forAnotherWorker('FolderElsewhere', 'another host was faster to take the session over', true);
-  hosts.hosted.note(attempt.session, folders, attempt.temporal?.options.namespace);
-  means.log('warn', `session ${attempt.session} works on this host now: ${input.from.name} was left`, {
-    session: attempt.session,
-  });
+  means.log('warn', `session ${session} works on this host now: ${input.from.name} was left`, { session });
   return describeTaken(means, input, record, input.files ? [] : await lostCalls(means, attempt, input));
 }
 

@@ -247,3 +247,53 @@ test('a session is moved at will: at rest at once, in a run before the next mode
   await keepHistory('a session that is moved at will (T20)', session.handle);
   await other.stop();
 });
+
+test('a host that has lost its disk twice restores twice, and one that dies then is left for another (T18)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 500 } };
+  const h = await harness({
+    script: [
+      reply([toolUse('write', { path: 'a', content: 'a\n' })]),
+      ...['One.', 'Two.', 'Three.', 'Four.'].map((text) => reply(text)),
+    ],
+    worker: { host: here, config },
+  });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  let { worker } = h;
+  for (const run of [2, 3]) {
+    await worker.stop();
+    for (const folder of [h.cwd, join(h.cwd, '..', 'data')]) rmSync(folder, { recursive: true });
+    worker = await h.startWorker({ host: here, config });
+    await session.send('Go on.');
+    expect(await session.ended(run)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect(readFileSync(join(h.cwd, 'a'), 'utf8')).toBe('a\n');
+  }
+  await worker.stop();
+  rmSync(h.cwd, { recursive: true });
+  const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
+  await session.send('Go on.');
+  await session.ended(4);
+  expect(readFileSync(join(h.cwd, 'a'), 'utf8')).toBe('a\n');
+  expect(await session.memo()).toMatchObject({ host: elsewhere });
+  await other.stop();
+});
+
+test('a session whose run ends with the step under way moves then (T20)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 60_000 } };
+  const held = gate();
+  const h = await harness({
+    script: [reply('One.'), reply('Two.', { hold: held.hold })],
+    worker: { host: here, config },
+  });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
+  await session.send('Go on.');
+  await until(() => h.bodies().length === 2);
+  expect(await session.handle.executeUpdate('move', { args: [{ to: elsewhere }] })).toEqual({ kind: 'later' });
+  rmSync(h.cwd, { recursive: true });
+  held.release();
+  await session.ended(2);
+  await until(async () => ((await session.memo()) as { host?: { id: string } }).host?.id === 'elsewhere');
+  await other.stop();
+});

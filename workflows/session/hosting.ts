@@ -28,6 +28,7 @@ type MovableSession = {
   readonly facts: Facts;
   readonly memoWriter: { markChanged(): void };
   readonly run: { readonly state: { readonly head: Hash | null } } | null;
+  readonly delegations: { readonly agents: { readonly background: readonly unknown[] } };
 };
 
 /** `stays`: the old host is at work after all. `refused`: no host could take the session over. */
@@ -77,7 +78,9 @@ export class Hosting {
       if (this.move) await this.awaitMove(this.move);
       const at = this.current;
       try {
-        return await schedule(again);
+        const result = await schedule(again);
+        this.refusals = 0;
+        return result;
       } catch (error) {
         const because = at && leaveReason(error);
         if (!at || !because) throw error;
@@ -93,10 +96,16 @@ export class Hosting {
     }
   }
 
+  /** Whether somebody wants the session to move, and no agent works in its folder. */
+  get mayMoveNow(): boolean {
+    const { facts, delegations } = this.session;
+    return facts.now.leaving != null && delegations.agents.background.length === 0 && !this.isMoving;
+  }
+
   /** Moves the session now if somebody wants it to. Call it only while no call runs. */
   async moveIfRequested(): Promise<void> {
     const { host, leaving } = this.session.facts.now;
-    if (!leaving) return;
+    if (!leaving || !this.mayMoveNow) return;
     if (host) await this.leave(host, 'moved', leaving);
     else this.session.facts.requestMove(null);
   }
@@ -123,7 +132,7 @@ export class Hosting {
     if (because === 'moved') facts.requestMove(null);
     if (end.kind === 'there') return 'stays';
     if (end.kind === 'refused') {
-      this.refusals += 1;
+      if (because !== 'moved') this.refusals += 1;
       log.warn(`the session stays with host ${from.name}: ${end.problem}`);
       return 'refused';
     }
@@ -150,7 +159,7 @@ export class Hosting {
 
   private async takeOver(request: Pick<TakeOver, 'from' | 'because' | 'to' | 'files'>): Promise<TakenOver> {
     const { ports, facts, id, input } = this.session;
-    const { place } = facts.now;
+    const place = facts.now.place ?? facts.now.workspace;
     const { head } = this;
     if (!place || head === null) return { kind: 'refused', problem: 'no snapshot of its folder is stored yet' };
     const root = input.agent?.root ?? id;

@@ -50,6 +50,11 @@ export type Carry = {
   readonly refused?: string | null;
   /** The workspace as the last opened run found it. */
   readonly place?: WorkspacePlace | null;
+  /**
+   * Where the last run was opened, also when a message has chosen another workspace since. Absent in
+   * what an earlier release carried, and without a host.
+   */
+  readonly workspace?: WorkspacePlace | null;
   /** The host whose disk the workspace is on; null or absent where any worker has it. */
   readonly host?: SessionHost | null;
   /** Somebody wants the session to leave its host before its next step (T20). */
@@ -218,7 +223,8 @@ export class Facts {
 
   /** The run has opened: its options are good, and it found the workspace in this place. */
   openRun(place: WorkspacePlace | null, host: SessionHost | null): void {
-    this.set({ accepted: null, place, ...((host !== null || this.carried.host) && { host }) });
+    const isHosted = host !== null || this.carried.host;
+    this.set({ accepted: null, place, ...(isHosted && { host, workspace: place }) });
   }
 
   requestMove(leaving: MoveRequest | null): void {
@@ -227,7 +233,9 @@ export class Facts {
 
   /** The session's folders are on another host now, and `news` says so. */
   changeHost(host: SessionHost, place: WorkspacePlace, news: readonly Append[]): void {
-    this.set({ host, place, leaving: null, news: [...(this.carried.news ?? []), ...news] });
+    const { place: chosen } = this.carried;
+    const moved = { host, workspace: place, ...(chosen && { place }) };
+    this.set({ ...moved, leaving: null, news: [...(this.carried.news ?? []), ...news] });
   }
 
   /** Drops news that are stored. */

@@ -32,7 +32,7 @@ export function handleMoves(session: Session): void {
 }
 
 /** Returns a sentence that says why the session does not move, or undefined. */
-function moveProblem(request: unknown, { facts, hosting }: Session): string | undefined {
+function moveProblem(request: unknown, { facts, hosting, input, delegations }: Session): string | undefined {
   if (typeof request !== 'object' || request === null) return 'the request is no object';
   const { to } = request as { readonly to?: unknown };
   const { id, name } = (to ?? {}) as { readonly id?: unknown; readonly name?: unknown };
@@ -40,6 +40,9 @@ function moveProblem(request: unknown, { facts, hosting }: Session): string | un
     return 'the host to move to has no id and name';
   const { host } = facts.now;
   if (!host) return 'The session is tied to no host: any worker can take its next step.';
+  if (input.agent) return 'An agent moves with the session that started it.';
+  if (delegations.agents.background.length > 0)
+    return 'Agents of the session are at work in its folder. Wait until they have ended.';
   if (hosting.isMoving) return 'The session is moving already. Wait until it has.';
   return id === host.id ? `The session is on host ${host.name} already.` : undefined;
 }

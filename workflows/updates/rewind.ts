@@ -81,6 +81,7 @@ export function handleRewindPreviews(session: Session): void {
 function restProblem(session: Session, from: Hash): string | undefined {
   if (session.run !== null || session.inbox.count > 0)
     return 'The session is running or has messages waiting. Interrupt it first.';
+  if (session.hosting.isMoving) return 'The session is moving to another host. Wait until it has.';
   if (session.isRewinding) return 'Another rewind of this session is in progress. Wait for it to finish.';
   if (session.facts.now.checkOut) return 'The files of this fork are not checked out yet. Wait until they are.';
   return session.facts.now.head === from ? undefined : 'The session has continued in the meantime. Look at it again.';
