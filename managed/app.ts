@@ -44,12 +44,14 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
     app[method](routerPath(path), async (context) => {
       const { name: person } = requireRole(context.get('person'), role);
       const left = name === 'sessions.events.stream' ? streams.open(person ?? OWNER) : (): void => undefined;
-      const request = await requestOf(context, { person: person ?? OWNER, closing: closing.signal, left });
-      const answer = await handler(request).catch((error: unknown) => {
+      try {
+        const request = await requestOf(context, { person: person ?? OWNER, closing: closing.signal, left });
+        const answer = await handler(request);
+        return answer instanceof Response ? sendStream(context, answer) : context.json(answer);
+      } catch (error) {
         left();
         throw error;
-      });
-      return answer instanceof Response ? sendStream(context, answer) : context.json(answer);
+      }
     });
   }
   for (const { capability, paths } of refusedPaths)

@@ -233,7 +233,7 @@ function eventHandlers(parts: Parts) {
       const page = pageOf(await parts.cursors(), list, sorted, ({ at }) => formatMicros(at));
       return { data: await timelines.write(page.items), next_page: page.next };
     },
-    'sessions.events.stream': (request) => {
+    'sessions.events.stream': async (request) => {
       const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);
       const { closing, left, lastEventId: last } = request;
       return openStream(parts, { session: sessionIn(request), last, deltas, closing, left });
