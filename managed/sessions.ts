@@ -55,7 +55,7 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** A repeated request with the same `id` creates nothing new. */
+  /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
     refuseUnservedParts(body);
     const { stored, environments, ports } = this.#parts;
@@ -77,7 +77,10 @@ export class Sessions {
       agent: hash,
       isStarted: false,
     };
-    await stored.sessionLog(id).append(by, (all) => (all.has(id) ? null : { id, item }));
+    await stored.sessionLog(id).append(by, (all, deleted) => {
+      if (deleted.has(id)) throw notFound('Session', id);
+      return all.has(id) ? null : { id, item };
+    });
   }
 
   /** Returns the agent as the session has it: a version, with what the request overrides. */

@@ -324,4 +324,24 @@ describe('sessions', () => {
     expect(await create({ 'x-stainless-retry-count': '0' })).not.toBe(first);
     expect(await collect(client.beta.sessions.list())).toHaveLength(4);
   });
+
+  test('stay deleted when their creation is repeated: nothing is sent again (G21 G22)', async () => {
+    const { ask, agent, client, calls, described } = await withSession();
+    const body = { agent: agent.id, environment_id: 'env_default', initial_events: [text('Go.')] };
+    const first = { 'x-stainless-retry-count': '0' };
+    const again = { 'x-stainless-retry-count': '1' };
+    const key = { 'idempotency-key': 'order-1' };
+    for (const [create, repeat] of [[key, key] as const, [first, again] as const]) {
+      const { id } = (await (await ask('/sessions', post(body, create))).json()) as { id: string };
+      described.set(id, { ...described.get(id)!, phase: 'idle' });
+      await client.beta.sessions.delete(id);
+      const before = calls.length;
+      expect((await ask('/sessions', post(body, repeat))).status).toBe(404);
+      expect(calls).toHaveLength(before);
+      expect((await errorOf(client.beta.sessions.retrieve(id))).status).toBe(404);
+    }
+    const environment = await ask('/environments', post({ name: 'x' }, key));
+    await client.beta.environments.delete(((await environment.json()) as { id: string }).id);
+    expect((await ask('/environments', post({ name: 'x' }, key))).status).toBe(404);
+  });
 });
