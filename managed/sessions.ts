@@ -11,7 +11,7 @@ import { createLimit } from '../system/async.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import type { Environments } from './environments.ts';
-import { conflict, invalid, notFound, unsupported } from './errors.ts';
+import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
@@ -117,7 +117,7 @@ export class Sessions {
   }
 
   async #look(id: string, item: SessionItem): Promise<FoundSession> {
-    if (!item.isStarted) return { id, item, description: null };
+    if (!item.isStarted && !item.isStarting) return { id, item, description: null };
     try {
       return { id, item, description: await this.#parts.ports.describe(id) };
     } catch (error) {
@@ -164,32 +164,66 @@ export class Sessions {
 
   /** Cancels what runs, and ends the session for good (L49). */
   async archive(id: string, by: string): Promise<BetaManagedAgentsSession> {
-    const { item, description } = await this.find(id);
-    if (item.archivedAt === null) {
-      if (description?.status === 'open') await this.#cancel(id, by);
-      const archivedAt = this.#parts.ports.now();
-      await this.change(id, by, (current) => (current.archivedAt === null ? { ...current, archivedAt } : current));
-    }
+    const before = await this.find(id);
+    await this.#cancelOpen(before, by);
+    const archivedAt = this.#parts.ports.now();
+    await this.change(id, by, (current) => (current.archivedAt === null ? { ...current, archivedAt } : current));
+    // A first message may have begun the workflow meanwhile.
+    if (before.description === null) await this.#cancelOpen(await this.find(id), by);
     return this.show(await this.find(id));
+  }
+
+  async #cancelOpen({ id, description }: FoundSession, by: string): Promise<void> {
+    if (description?.status === 'open') await this.#cancel(id, by);
   }
 
   async #cancel(id: string, by: string): Promise<void> {
     try {
       await this.#parts.ports.as(by).cancel(id);
     } catch (error) {
-      // It has closed meanwhile.
-      if (!(error instanceof ClientProblem) || error.kind !== 'closed') throw error;
+      // It has closed, or was removed, meanwhile.
+      if (!(error instanceof ClientProblem) || !(error.kind === 'closed' || error.kind === 'no_session')) throw error;
     }
   }
 
   /** Removes the session and its workflow. Throws ManagedError 409 while it runs. */
   async delete(id: string, by: string): Promise<void> {
-    const found = await this.find(id);
-    const status = statusOf(found);
-    if (status === 'running' || status === 'rescheduling')
-      throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
-    if (found.description) await this.#parts.ports.removeWorkflow(id as SessionId);
-    await this.#parts.stored.sessionLog(id).append(by, (all) => (all.has(id) ? { id, item: null } : null));
+    for (let isBegun = true; isBegun;) {
+      const found = await this.find(id);
+      const status = statusOf(found);
+      if (status === 'running' || status === 'rescheduling')
+        throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
+      if (found.description) await this.#parts.ports.removeWorkflow(id as SessionId);
+      await this.#parts.stored.sessionLog(id).append(by, (all) => {
+        // A first message may have begun the workflow meanwhile.
+        isBegun = all.get(id)?.isStarting !== found.item.isStarting;
+        return all.has(id) && !isBegun ? { id, item: null } : null;
+      });
+    }
+  }
+
+  /** Notes that the workflow is about to start. Throws ManagedError when the session has ended. */
+  async noteStart(id: string, by: string): Promise<void> {
+    await this.change(id, by, (now) => {
+      if (now.archivedAt !== null) throw archivedProblem(id);
+      return now.isStarted || now.isStarting ? now : { ...now, isStarting: true };
+    });
+  }
+
+  /**
+   * Notes that the workflow has started. Where the session was archived or deleted meanwhile, the
+   * workflow is cancelled and it throws ManagedError.
+   */
+  async noteStarted(id: string, by: string): Promise<void> {
+    try {
+      await this.change(id, by, (now) => {
+        if (now.archivedAt !== null) throw archivedProblem(id);
+        return now.isStarted ? now : { ...now, isStarted: true };
+      });
+    } catch (error) {
+      if (error instanceof ManagedError) await this.#cancel(id, by);
+      throw error;
+    }
   }
 
   /** Changes a session of the log; the same item changes nothing. */
@@ -221,13 +255,17 @@ export class Sessions {
 
   /** Returns the session's events as they stand. Throws ManagedError, StoreError. */
   async timeline(found: FoundSession): Promise<Timeline> {
-    const { id, item, description } = found;
+    const { id, description } = found;
     const { timelines } = this.#parts;
     const timeline = description === null ? await timelines.upTo(id, null) : await timelines.newest(id);
     const facts = [...timeline.facts, ...endOutside(found, timeline.facts)];
-    return item.isStarted || item.archivedAt !== null ? { ...timeline, facts } : timeline;
+    return { ...timeline, facts };
   }
 }
+
+/** Foreign clients match these words. */
+export const archivedProblem = (session: string): ManagedError =>
+  invalid(`Cannot send events to archived session: ${session}`, undefined, 'session_archived');
 
 type Extension = { readonly perdure?: { readonly phase: string; readonly waits_for?: string } };
 

@@ -33,6 +33,11 @@ export type SessionItem = {
   readonly agentId: string;
   readonly agentVersion: number;
   readonly agent: Hash;
+  /**
+   * Noted before the workflow is started, so that one is found whose start was not noted any more
+   * because the server died; absent before.
+   */
+  readonly isStarting?: true;
   /** Whether a workflow was started: a session without messages has none (G3). */
   readonly isStarted: boolean;
 };
