@@ -12,6 +12,7 @@ import { errorAnswer, invalid, ManagedError, notServed } from './errors.ts';
 import { newId } from './ids.ts';
 import { createHandlers, type Handler, type ManagedRequest } from './handlers.ts';
 import type { ManagedPorts } from './ports.ts';
+import { queryOf } from './shapes/parse.ts';
 import { refusedPaths, routerPath, servedRoutes } from './surface.ts';
 
 const PATH = '/v1';
@@ -120,7 +121,7 @@ async function requestOf(
     ...facts,
     path,
     params: context.req.param() as Readonly<Record<string, string>>,
-    query: context.req.queries(),
+    query: queryOf(context.req.url),
     body: method === 'POST' ? await bodyOf(context) : undefined,
     key: context.req.header('idempotency-key'),
     retries: Number(/^\d{1,3}$/.exec(context.req.header('x-stainless-retry-count') ?? '')?.[0] ?? 0),

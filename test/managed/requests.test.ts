@@ -104,6 +104,19 @@ describe('every request', () => {
       expect([query, (await ask(`/sessions?${query}`, { headers: HEADERS })).status]).toEqual([query, 400]);
   });
 
+  test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'with the field %s, which every object has, is refused as any unknown one (G16)',
+    async (name) => {
+      const { ask } = stagedManaged();
+      for (const query of [`${name}=1`, `${name}[]=1`, `${name}=1&${name}=2`])
+        expect([query, (await ask(`/sessions?${query}`, { headers: HEADERS })).status]).toEqual([query, 400]);
+      for (const value of ['null', '1', '{}']) {
+        const body = `{"name":"a","model":"m","${name}":${value}}`;
+        expect([body, (await ask('/agents', post(body))).status]).toEqual([body, 400]);
+      }
+    },
+  );
+
   test('for a stream that is refused takes no place of those that are open (G42)', async () => {
     const { ask, client } = stagedManaged();
     const agent = await client.beta.agents.create(AGENT);
