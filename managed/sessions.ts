@@ -188,18 +188,18 @@ export class Sessions {
 
   /** Removes the session and its workflow. Throws ManagedError 409 while it runs. */
   async delete(id: string, by: string): Promise<void> {
-    for (let isBegun = true; isBegun;) {
-      const found = await this.find(id);
-      const status = statusOf(found);
-      if (status === 'running' || status === 'rescheduling')
-        throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
-      if (found.description) await this.#parts.ports.removeWorkflow(id as SessionId);
-      await this.#parts.stored.sessionLog(id).append(by, (all) => {
-        // A first message may have begun the workflow meanwhile.
-        isBegun = all.get(id)?.isStarting !== found.item.isStarting;
-        return all.has(id) && !isBegun ? { id, item: null } : null;
-      });
-    }
+    const found = await this.find(id);
+    const status = statusOf(found);
+    if (status === 'running' || status === 'rescheduling')
+      throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
+    if (found.description) await this.#parts.ports.removeWorkflow(id as SessionId);
+    const log = this.#parts.stored.sessionLog(id);
+    await log.append(by, (all) => {
+      const now = all.get(id);
+      return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;
+    });
+    // A first message may have begun the workflow meanwhile, which is looked at then.
+    if ((await log.read()).has(id)) await this.delete(id, by);
   }
 
   /** Notes that the workflow is about to start. Throws ManagedError when the session has ended. */
