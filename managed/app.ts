@@ -8,7 +8,7 @@ import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } fro
 import { mayDo, OWNER, type Person, personWith, type Role } from '../page/hosting/people.ts';
 import { sendStream } from '../page/event-frames.ts';
 import type { MountedApp } from '../page/page-app.tsx';
-import { errorAnswer, invalid, ManagedError, notServed } from './errors.ts';
+import { errorAnswer, invalid, lineOf, ManagedError, notServed } from './errors.ts';
 import { newId } from './ids.ts';
 import { createHandlers, type Handler, type ManagedRequest } from './handlers.ts';
 import type { ManagedPorts } from './ports.ts';
@@ -28,7 +28,7 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   const closing = new AbortController();
   const streams = streamCounts();
   const handlers = createHandlers(ports);
-  app.onError((error, context) => answerError(context as Request, error));
+  app.onError((error, context) => answerError(context as Request, error, ports));
   app.use(async (context, next) => {
     const requestId = newId('req');
     context.set('requestId', requestId);
@@ -70,8 +70,10 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   };
 }
 
-function answerError(context: Request, error: unknown): Response {
-  const { status, headers, body } = errorAnswer(error, context.get('requestId'));
+function answerError(context: Request, error: unknown, { log }: Pick<ManagedPorts, 'log'>): Response {
+  const requestId = context.get('requestId');
+  const { status, headers, body } = errorAnswer(error, requestId);
+  if (status >= 500) log(`managed agents: request ${requestId} failed: ${lineOf(error)}`);
   for (const [name, value] of Object.entries(headers)) context.header(name, value);
   if (status === 401) context.header('WWW-Authenticate', 'Bearer');
   return context.json(body, status);

@@ -4,7 +4,7 @@ import {
   BetaEnvironmentNotFoundError,
 } from '@anthropic-ai/sdk/resources/beta/environments';
 import { describe, expect, test } from 'vitest';
-import { AGENT, codeOf, collect, errorOf, post, stagedManaged, text } from './staged.ts';
+import { AGENT, codeOf, collect, errorOf, HEADERS, post, stagedManaged, text } from './staged.ts';
 
 describe('agents', () => {
   test('live through their versions: each change is one, no change is none (G12)', async () => {
@@ -267,6 +267,27 @@ describe('sessions', () => {
     expect(codeOf(await errorOf(client.beta.environments.delete(id)))).toBe('environment_in_use');
     await client.beta.sessions.archive(session.id);
     await client.beta.environments.delete(id);
+  });
+
+  test('have streams whose defects are logged, as those of a request are (G42)', async () => {
+    const lines: string[] = [];
+    let isBroken = false;
+    const staged = stagedManaged({
+      newestStep: async () => {
+        if (isBroken) throw new TypeError('broken');
+        return { head: null };
+      },
+      log: (line) => lines.push(line),
+    });
+    const agent = await staged.client.beta.agents.create(AGENT);
+    const { id } = await staged.client.beta.sessions.create({ agent: agent.id, environment_id: 'env_default' });
+    await staged.client.beta.sessions.events.send(id, { events: [text('Go.')] });
+    const stream = await staged.ask(`/sessions/${id}/events/stream`, { headers: HEADERS });
+    isBroken = true;
+    await stream.text();
+    expect(lines).toEqual([`managed agents: a stream of session ${id} ended: broken`]);
+    expect((await errorOf(staged.client.beta.sessions.events.list(id))).status).toBe(500);
+    expect(lines[1]).toMatch(/^managed agents: request req_\w+ failed: broken$/);
   });
 
   test('are interrupted while they run; an idle one echoes it and changes nothing (G45)', async () => {

@@ -73,6 +73,7 @@ export function stagedManaged(
     openWorkspace: async (session) => `/srv/${session}`,
     store,
     now: Date.now,
+    log: () => undefined,
     ...changes,
   };
   const access = ownAccess(SECRETS, () => 'perdure-1a2b.localhost:4567', { people });
