@@ -108,7 +108,7 @@ export class Environments {
   /** Throws ManagedError 409 while a session that is not archived works in it. */
   async delete(id: string, by: string): Promise<void> {
     refuseBuiltIn(id);
-    const sessions = await this.#stored.listSessions();
+    const sessions = await this.#stored.listSessions(0);
     const live = sessions.find(([, item]) => item.environment === id && item.archivedAt === null);
     if (live) throw conflict('environment_in_use', `session ${live[0]} uses environment ${id}: archive it first`);
     await this.#stored.environments.append(by, (all) => {

@@ -68,8 +68,8 @@ export class ManagedStore {
     return this.#sessions[Number.parseInt(id.slice(-1), 36) % SHARDS]!;
   }
 
-  async listSessions(): Promise<readonly (readonly [string, SessionItem])[]> {
-    const shards: Resources<SessionItem>[] = await Promise.all(this.#sessions.map((log) => log.read(LIST_AGE_MS)));
+  async listSessions(maxAgeMs: number = LIST_AGE_MS): Promise<readonly (readonly [string, SessionItem])[]> {
+    const shards: Resources<SessionItem>[] = await Promise.all(this.#sessions.map((log) => log.read(maxAgeMs)));
     return shards.flatMap((items) => [...items]);
   }
 

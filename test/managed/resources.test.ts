@@ -269,6 +269,15 @@ describe('sessions', () => {
     await client.beta.environments.delete(id);
   });
 
+  test('that another server has just created keep their environment, too (G22)', async () => {
+    const { client, agent, store } = await withSession();
+    const { id } = await client.beta.environments.create({ name: 'x' });
+    await client.beta.sessions.list();
+    const other = stagedManaged({ store });
+    await other.client.beta.sessions.create({ agent: agent.id, environment_id: id });
+    expect(codeOf(await errorOf(client.beta.environments.delete(id)))).toBe('environment_in_use');
+  });
+
   test('have streams whose defects are logged, as those of a request are (G42)', async () => {
     const lines: string[] = [];
     let isBroken = false;
