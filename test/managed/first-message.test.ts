@@ -1,6 +1,7 @@
 // What becomes of a session when its first message meets a kill of the server, an archive or a
 // deletion.
 import { describe, expect, test } from 'vitest';
+import { memoryStore } from '../support/memory-store.ts';
 import { AGENT, codeOf, errorOf, stagedManaged, text } from './staged.ts';
 
 describe('a first message', () => {
@@ -60,6 +61,24 @@ describe('a first message', () => {
     const error = await errorOf(staged.send());
     expect([error.status, codeOf(error)]).toEqual(end === 'archive' ? [400, 'session_archived'] : [404, undefined]);
     expect(staged.names()).toEqual(['start', 'cancel']);
+  });
+
+  test('to another server, as a deletion is noted, keeps the session that runs (G22)', async () => {
+    const store = memoryStore();
+    const other = stagedManaged({ store });
+    let beforeNext = async (): Promise<void> => undefined;
+    const create: typeof store.create = async (key, bytes) => {
+      if (key.startsWith('managed/sessions-')) await beforeNext();
+      return store.create(key, bytes);
+    };
+    const { client, id, described } = await withNewSession({ store: { ...store, create } });
+    beforeNext = async () => {
+      beforeNext = async () => undefined;
+      await other.client.beta.sessions.events.send(id, { events: [text('Go.')] });
+      described.set(id, other.described.get(id)!);
+    };
+    expect(codeOf(await errorOf(client.beta.sessions.delete(id)))).toBe('session_running');
+    expect((await client.beta.sessions.retrieve(id)).status).toBe('running');
   });
 
   test('that comes right after an archive starts no workflow (G22)', async () => {
