@@ -8,10 +8,11 @@ import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } fro
 import { mayDo, OWNER, type Person, personWith, type Role } from '../page/hosting/people.ts';
 import { sendStream } from '../page/event-frames.ts';
 import type { MountedApp } from '../page/page-app.tsx';
-import { errorAnswer, invalid, ManagedError, notServed } from './errors.ts';
+import { errorAnswer, invalid, lineOf, ManagedError, notServed } from './errors.ts';
 import { newId } from './ids.ts';
 import { createHandlers, type Handler, type ManagedRequest } from './handlers.ts';
 import type { ManagedPorts } from './ports.ts';
+import { queryOf } from './shapes/parse.ts';
 import { refusedPaths, routerPath, servedRoutes } from './surface.ts';
 
 const PATH = '/v1';
@@ -27,7 +28,7 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   const closing = new AbortController();
   const streams = streamCounts();
   const handlers = createHandlers(ports);
-  app.onError((error, context) => answerError(context as Request, error));
+  app.onError((error, context) => answerError(context as Request, error, ports));
   app.use(async (context, next) => {
     const requestId = newId('req');
     context.set('requestId', requestId);
@@ -44,12 +45,14 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
     app[method](routerPath(path), async (context) => {
       const { name: person } = requireRole(context.get('person'), role);
       const left = name === 'sessions.events.stream' ? streams.open(person ?? OWNER) : (): void => undefined;
-      const request = await requestOf(context, { person: person ?? OWNER, closing: closing.signal, left });
-      const answer = await handler(request).catch((error: unknown) => {
+      try {
+        const request = await requestOf(context, { person: person ?? OWNER, closing: closing.signal, left });
+        const answer = await handler(request);
+        return answer instanceof Response ? sendStream(context, answer) : context.json(answer);
+      } catch (error) {
         left();
         throw error;
-      });
-      return answer instanceof Response ? sendStream(context, answer) : context.json(answer);
+      }
     });
   }
   for (const { capability, paths } of refusedPaths)
@@ -67,8 +70,10 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   };
 }
 
-function answerError(context: Request, error: unknown): Response {
-  const { status, headers, body } = errorAnswer(error, context.get('requestId'));
+function answerError(context: Request, error: unknown, { log }: Pick<ManagedPorts, 'log'>): Response {
+  const requestId = context.get('requestId');
+  const { status, headers, body } = errorAnswer(error, requestId);
+  if (status >= 500) log(`managed agents: request ${requestId} failed: ${lineOf(error)}`);
   for (const [name, value] of Object.entries(headers)) context.header(name, value);
   if (status === 401) context.header('WWW-Authenticate', 'Bearer');
   return context.json(body, status);
@@ -118,7 +123,7 @@ async function requestOf(
     ...facts,
     path,
     params: context.req.param() as Readonly<Record<string, string>>,
-    query: context.req.queries(),
+    query: queryOf(context.req.url),
     body: method === 'POST' ? await bodyOf(context) : undefined,
     key: context.req.header('idempotency-key'),
     retries: Number(/^\d{1,3}$/.exec(context.req.header('x-stainless-retry-count') ?? '')?.[0] ?? 0),

@@ -52,7 +52,7 @@ export class Environments {
     this.#now = now;
   }
 
-  /** A repeated request with the same `id` creates nothing new. */
+  /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof environmentCreate>): Promise<BetaEnvironment> {
     refuseScope(body.scope);
     const at = formatTime(this.#now());
@@ -66,7 +66,10 @@ export class Environments {
       created_at: at,
       updated_at: at,
     };
-    await this.#stored.environments.append(by, (all) => (all.has(id) ? null : { id, item }));
+    await this.#stored.environments.append(by, (all, deleted) => {
+      if (deleted.has(id)) throw missing(id);
+      return all.has(id) ? null : { id, item };
+    });
     return this.retrieve(id);
   }
 
@@ -105,7 +108,7 @@ export class Environments {
   /** Throws ManagedError 409 while a session that is not archived works in it. */
   async delete(id: string, by: string): Promise<void> {
     refuseBuiltIn(id);
-    const sessions = await this.#stored.listSessions();
+    const sessions = await this.#stored.listSessions(0);
     const live = sessions.find(([, item]) => item.environment === id && item.archivedAt === null);
     if (live) throw conflict('environment_in_use', `session ${live[0]} uses environment ${id}: archive it first`);
     await this.#stored.environments.append(by, (all) => {

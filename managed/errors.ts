@@ -5,7 +5,7 @@ import { HttpProblem } from '../page/api/problems.ts';
 import { StoreError } from '../store/values/store.ts';
 import { reasonOf, showUnseen } from '../system/text.ts';
 
-export type Status = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 421 | 429 | 500 | 503;
+export type Status = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 421 | 429 | 500 | 503;
 type Details = Readonly<Record<string, unknown>>;
 
 const types: Readonly<Record<Status, string>> = {
@@ -13,7 +13,6 @@ const types: Readonly<Record<Status, string>> = {
   401: 'authentication_error',
   403: 'permission_error',
   404: 'not_found_error',
-  405: 'invalid_request_error',
   409: 'invalid_request_error',
   413: 'invalid_request_error',
   415: 'invalid_request_error',
@@ -77,6 +76,9 @@ function statusOf(error: unknown): Status {
   return error instanceof StoreError && error.problem === 'unavailable' ? 503 : 500;
 }
 
+/** Says in one line what went wrong. */
+export const lineOf = (error: unknown): string => showUnseen(reasonOf(error).replaceAll(/\s*\n\s*/g, ' '));
+
 export type ErrorAnswer = {
   readonly status: Status;
   readonly headers: Readonly<Record<string, string>>;
@@ -87,14 +89,13 @@ export type ErrorAnswer = {
 export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
   const status = statusOf(error);
   const details = error instanceof ManagedError ? error.details : undefined;
-  const message = showUnseen(reasonOf(error).replaceAll(/\s*\n\s*/g, ' '));
+  const message = lineOf(error);
   const isFinal = status < 500 && status !== 429;
   return {
     status,
     headers: {
       ...(isFinal && { 'x-should-retry': 'false' }),
       ...(status === 503 && { 'retry-after': '1' }),
-      ...(status === 405 && { allow: 'GET, POST, DELETE' }),
     },
     body: {
       type: 'error',

@@ -15,11 +15,11 @@ import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix, isId } from './ids.ts';
 import { ManagedStore } from './log/stored.ts';
-import { type Cursors, cursors, type ListRequest, pageOf } from './pages.ts';
+import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import { reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
-import { placeOfSession, Sessions } from './sessions.ts';
+import { type FoundSession, placeOfSession, Sessions, statusOf } from './sessions.ts';
 import * as agentShapes from './shapes/agents.ts';
 import * as environmentShapes from './shapes/environments.ts';
 import { parseBody, parseQuery, type Query } from './shapes/parse.ts';
@@ -198,8 +198,14 @@ function sessionHandlers(parts: Parts) {
       const { order = 'desc' } = query;
       const list: ListRequest = { list: 'sessions', order, filter: filterOf(query), ...pageIn(query) };
       const all = await sessions.list(query);
-      const page = pageOf(await parts.cursors(), list, all, ({ id, item }) => placeOfSession([id, item]));
-      const found = await sessions.lookAt(page.items);
+      const { statuses } = query;
+      const placeOf = ({ id, item }: FoundSession): string => placeOfSession([id, item]);
+      const choose = async (some: readonly FoundSession[]): Promise<readonly FoundSession[]> =>
+        (await sessions.lookAt(some)).filter((one) => statuses?.includes(statusOf(one)));
+      const page = statuses?.length
+        ? await pageOfChosen(await parts.cursors(), list, all, placeOf, choose)
+        : pageOf(await parts.cursors(), list, all, placeOf);
+      const found = statuses?.length ? page.items : await sessions.lookAt(page.items);
       const data = await Promise.all(found.map((one) => sessions.show(one)));
       return { data, next_page: page.next, prev_page: page.prev };
     },
@@ -233,7 +239,7 @@ function eventHandlers(parts: Parts) {
       const page = pageOf(await parts.cursors(), list, sorted, ({ at }) => formatMicros(at));
       return { data: await timelines.write(page.items), next_page: page.next };
     },
-    'sessions.events.stream': (request) => {
+    'sessions.events.stream': async (request) => {
       const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);
       const { closing, left, lastEventId: last } = request;
       return openStream(parts, { session: sessionIn(request), last, deltas, closing, left });

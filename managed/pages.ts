@@ -71,12 +71,9 @@ export function pageOf<Item>(
   items: readonly Item[],
   placeOf: (item: Item) => string,
 ): Page<Item> {
-  const { order, limit = DEFAULT_LIMIT } = request;
+  const { limit = DEFAULT_LIMIT } = request;
   const from = sealing.open(request);
-  const isBeyond = (item: Item): boolean =>
-    from !== null && (order === 'asc' ? placeOf(item) > from.place : placeOf(item) < from.place);
-  const isReached = (item: Item): boolean => isBeyond(item) || (from !== null && placeOf(item) === from.place);
-  const edge = from === null ? 0 : indexOrEnd(items, from.back ? isReached : isBeyond);
+  const edge = edgeOf(from, request.order, items, placeOf);
   const begin = from?.back ? Math.max(0, edge - limit) : edge;
   const end = from?.back ? edge : Math.min(items.length, begin + limit);
   const page = items.slice(begin, end);
@@ -87,6 +84,58 @@ export function pageOf<Item>(
       last !== undefined && end < items.length ? sealing.seal(request, { place: placeOf(last), back: false }) : null,
     prev: first !== undefined && begin > 0 ? sealing.seal(request, { place: placeOf(first), back: true }) : null,
   };
+}
+
+/** Items that are looked at side by side, and at most for one page. */
+const CHUNK = 32;
+const MOST_LOOKS = 10_000;
+
+/**
+ * Cuts a page from those items that `choose` takes, and looks at no more of them than the page
+ * needs. Throws ManagedError for a foreign cursor, and when none of very many is taken.
+ */
+export async function pageOfChosen<Item>(
+  sealing: Cursors,
+  request: ListRequest,
+  items: readonly Item[],
+  placeOf: (item: Item) => string,
+  choose: (items: readonly Item[]) => Promise<readonly Item[]>,
+): Promise<Page<Item>> {
+  const { limit = DEFAULT_LIMIT } = request;
+  const from = sealing.open(request);
+  const isBack = from?.back === true;
+  const edge = edgeOf(from, request.order, items, placeOf);
+  const ahead = isBack ? items.slice(0, edge).toReversed() : items.slice(edge);
+  const found: Item[] = [];
+  let looked = 0;
+  while (found.length <= limit && looked < Math.min(ahead.length, MOST_LOOKS)) {
+    const chunk = ahead.slice(looked, looked + CHUNK);
+    found.push(...(await choose(chunk)));
+    looked += chunk.length;
+  }
+  const isFull = found.length > limit;
+  if (found.length === 0 && looked < ahead.length)
+    throw invalid(`none of ${looked} items is of that kind: narrow the list, as with created_at[gte]`);
+  const page = found.slice(0, limit);
+  const seal = (item: Item | undefined, back: boolean): string | null =>
+    item === undefined ? null : sealing.seal(request, { place: placeOf(item), back });
+  const end = isFull ? page.at(-1) : looked < ahead.length ? ahead[looked - 1] : undefined;
+  return isBack
+    ? { items: page.toReversed(), next: seal(page[0], false), prev: seal(end, true) }
+    : { items: page, next: seal(end, false), prev: seal(edge > 0 ? page[0] : undefined, true) };
+}
+
+/** Returns the index of the first item of a page, or of the first behind one that is read back. */
+function edgeOf<Item>(
+  from: Cursor | null,
+  order: Order,
+  items: readonly Item[],
+  placeOf: (item: Item) => string,
+): number {
+  if (from === null) return 0;
+  const isBeyond = (item: Item): boolean => (order === 'asc' ? placeOf(item) > from.place : placeOf(item) < from.place);
+  const isReached = (item: Item): boolean => isBeyond(item) || placeOf(item) === from.place;
+  return indexOrEnd(items, from.back ? isReached : isBeyond);
 }
 
 function indexOrEnd<Item>(items: readonly Item[], isIt: (item: Item) => boolean): number {

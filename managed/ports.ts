@@ -27,10 +27,17 @@ export type ManagedPorts = {
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Writes a line for whoever runs the server. */
+  log(line: string): void;
 };
 
-/** `root` is the absolute path of the folder that holds the sessions' workspaces. */
-export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, root: string): ManagedPorts {
+type Place = {
+  /** The absolute path of the folder that holds the sessions' workspaces. */
+  readonly root: string;
+  readonly log: (line: string) => void;
+};
+
+export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { root, log }: Place): ManagedPorts {
   const { client } = temporal;
   const { namespace } = client.options;
   return {
@@ -52,5 +59,6 @@ export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, root:
     },
     store: ports.store,
     now: Date.now,
+    log,
   };
 }

@@ -14,7 +14,7 @@ import type { EventBus } from './events/bus.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
 import type { ManagedPorts } from './ports.ts';
-import { type FoundSession, type Sessions, statusOf } from './sessions.ts';
+import { archivedProblem, type FoundSession, type Sessions, statusOf } from './sessions.ts';
 import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
 
 type SendParts = {
@@ -50,10 +50,6 @@ export async function sendEvents(
   return sent;
 }
 
-/** Foreign clients match these words. */
-const archivedProblem = (session: string) =>
-  invalid(`Cannot send events to archived session: ${session}`, undefined, 'session_archived');
-
 function refuseEnded(found: FoundSession): void {
   if (statusOf(found) === 'terminated') throw archivedProblem(found.id);
 }
@@ -88,8 +84,9 @@ async function sendMessage(
   const cwd = await ports.openWorkspace(session);
   const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), cwd);
   const prompt = promptOf(content, 'content');
+  if (!item.isStarted) await sessions.noteStart(session, by);
   await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
-  if (!item.isStarted) await sessions.change(session, by, (now) => (now.isStarted ? now : { ...now, isStarted: true }));
+  await sessions.noteStarted(session, by);
   const { text, media } = parsePrompt(prompt);
   const event: StoredEvent = {
     id,

@@ -11,7 +11,7 @@ import { createLimit } from '../system/async.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import type { Environments } from './environments.ts';
-import { conflict, invalid, notFound, unsupported } from './errors.ts';
+import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
@@ -55,7 +55,7 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** A repeated request with the same `id` creates nothing new. */
+  /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
     refuseUnservedParts(body);
     const { stored, environments, ports } = this.#parts;
@@ -77,7 +77,10 @@ export class Sessions {
       agent: hash,
       isStarted: false,
     };
-    await stored.sessionLog(id).append(by, (all) => (all.has(id) ? null : { id, item }));
+    await stored.sessionLog(id).append(by, (all, deleted) => {
+      if (deleted.has(id)) throw notFound('Session', id);
+      return all.has(id) ? null : { id, item };
+    });
   }
 
   /** Returns the agent as the session has it: a version, with what the request overrides. */
@@ -114,7 +117,7 @@ export class Sessions {
   }
 
   async #look(id: string, item: SessionItem): Promise<FoundSession> {
-    if (!item.isStarted) return { id, item, description: null };
+    if (!item.isStarted && !item.isStarting) return { id, item, description: null };
     try {
       return { id, item, description: await this.#parts.ports.describe(id) };
     } catch (error) {
@@ -161,21 +164,25 @@ export class Sessions {
 
   /** Cancels what runs, and ends the session for good (L49). */
   async archive(id: string, by: string): Promise<BetaManagedAgentsSession> {
-    const { item, description } = await this.find(id);
-    if (item.archivedAt === null) {
-      if (description?.status === 'open') await this.#cancel(id, by);
-      const archivedAt = this.#parts.ports.now();
-      await this.change(id, by, (current) => (current.archivedAt === null ? { ...current, archivedAt } : current));
-    }
+    const before = await this.find(id);
+    await this.#cancelOpen(before, by);
+    const archivedAt = this.#parts.ports.now();
+    await this.change(id, by, (current) => (current.archivedAt === null ? { ...current, archivedAt } : current));
+    // A first message may have begun the workflow meanwhile.
+    if (before.description === null) await this.#cancelOpen(await this.find(id), by);
     return this.show(await this.find(id));
+  }
+
+  async #cancelOpen({ id, description }: FoundSession, by: string): Promise<void> {
+    if (description?.status === 'open') await this.#cancel(id, by);
   }
 
   async #cancel(id: string, by: string): Promise<void> {
     try {
       await this.#parts.ports.as(by).cancel(id);
     } catch (error) {
-      // It has closed meanwhile.
-      if (!(error instanceof ClientProblem) || error.kind !== 'closed') throw error;
+      // It has closed, or was removed, meanwhile.
+      if (!(error instanceof ClientProblem) || !(error.kind === 'closed' || error.kind === 'no_session')) throw error;
     }
   }
 
@@ -186,7 +193,37 @@ export class Sessions {
     if (status === 'running' || status === 'rescheduling')
       throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
     if (found.description) await this.#parts.ports.removeWorkflow(id as SessionId);
-    await this.#parts.stored.sessionLog(id).append(by, (all) => (all.has(id) ? { id, item: null } : null));
+    const log = this.#parts.stored.sessionLog(id);
+    await log.append(by, (all) => {
+      const now = all.get(id);
+      return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;
+    });
+    // A first message may have begun the workflow meanwhile, which is looked at then.
+    if ((await log.read()).has(id)) await this.delete(id, by);
+  }
+
+  /** Notes that the workflow is about to start. Throws ManagedError when the session has ended. */
+  async noteStart(id: string, by: string): Promise<void> {
+    await this.change(id, by, (now) => {
+      if (now.archivedAt !== null) throw archivedProblem(id);
+      return now.isStarted || now.isStarting ? now : { ...now, isStarting: true };
+    });
+  }
+
+  /**
+   * Notes that the workflow has started. Where the session was archived or deleted meanwhile, the
+   * workflow is cancelled and it throws ManagedError.
+   */
+  async noteStarted(id: string, by: string): Promise<void> {
+    try {
+      await this.change(id, by, (now) => {
+        if (now.archivedAt !== null) throw archivedProblem(id);
+        return now.isStarted ? now : { ...now, isStarted: true };
+      });
+    } catch (error) {
+      if (error instanceof ManagedError) await this.#cancel(id, by);
+      throw error;
+    }
   }
 
   /** Changes a session of the log; the same item changes nothing. */
@@ -199,16 +236,13 @@ export class Sessions {
     });
   }
 
-  /** Lists sessions that a query chooses, in its order; those with a wrong status are left out. */
+  /** Lists sessions that a query chooses by what the log holds, in its order. */
   async list(query: z.output<typeof sessionList>): Promise<readonly FoundSession[]> {
-    const { statuses, order = 'desc' } = query;
+    const { order = 'desc' } = query;
     const chosen = (await this.#parts.stored.listSessions())
       .filter(([, item]) => isChosen(item, query))
       .toSorted((a, b) => (placeOfSession(a) < placeOfSession(b) === (order === 'asc') ? -1 : 1));
-    if (statuses === undefined || statuses.length === 0)
-      return chosen.map(([id, item]) => ({ id, item, description: null }));
-    const found = await this.lookAt(chosen.map(([id, item]) => ({ id, item, description: null })));
-    return found.filter((one) => statuses.includes(statusOf(one)));
+    return chosen.map(([id, item]) => ({ id, item, description: null }));
   }
 
   /** Looks at the workflows of sessions that were listed. */
@@ -218,13 +252,17 @@ export class Sessions {
 
   /** Returns the session's events as they stand. Throws ManagedError, StoreError. */
   async timeline(found: FoundSession): Promise<Timeline> {
-    const { id, item, description } = found;
+    const { id, description } = found;
     const { timelines } = this.#parts;
     const timeline = description === null ? await timelines.upTo(id, null) : await timelines.newest(id);
     const facts = [...timeline.facts, ...endOutside(found, timeline.facts)];
-    return item.isStarted || item.archivedAt !== null ? { ...timeline, facts } : timeline;
+    return { ...timeline, facts };
   }
 }
+
+/** Foreign clients match these words. */
+export const archivedProblem = (session: string): ManagedError =>
+  invalid(`Cannot send events to archived session: ${session}`, undefined, 'session_archived');
 
 type Extension = { readonly perdure?: { readonly phase: string; readonly waits_for?: string } };
 

@@ -5,13 +5,6 @@ import type { Role } from '../page/hosting/people.ts';
 export type Method = 'get' | 'post' | 'delete';
 
 /** `name` is the SDK's method below `client.beta`; `path` stands below `/v1`. */
-export type ServedRoute = {
-  readonly name: string;
-  readonly method: Method;
-  readonly path: string;
-  readonly role: Role;
-};
-
 const route = <Name extends string>(name: Name, method: Method, path: string, role: Role) =>
   ({ name, method, path, role }) as const;
 

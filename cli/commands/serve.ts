@@ -44,7 +44,7 @@ export function serveCommand(program: Command, cli: Cli): void {
 type Flags = MonitorFlags & PortFlags & { readonly token?: boolean; readonly managed?: string };
 
 /** `root` is the absolute path of the folder of all sessions' folders. */
-async function mountManaged({ env }: Cli, root: string): Promise<MountOn> {
+async function mountManaged({ env, say }: Cli, root: string): Promise<MountOn> {
   const data = dataRootOf(env);
   if (isInside(data, root) || isInside(root, data))
     throw new SetupProblem(`--managed names ${root}, and Perdure's data folder is ${data}: keep them apart`);
@@ -57,7 +57,7 @@ async function mountManaged({ env }: Cli, root: string): Promise<MountOn> {
     import('../../managed/app.ts'),
     import('../../managed/ports.ts'),
   ]);
-  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, root), access);
+  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, { root, log: say }), access);
 }
 
 async function printToken(cli: Cli, others: object): Promise<number> {

@@ -15,6 +15,10 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   'codec-server': [
     ['perdure codec-server', 'for `temporal … --codec-endpoint http://127.0.0.1:8081` on this machine'],
     ['perdure codec-server --origin https://ui.example --tokens people.json', 'for pages of that site, too'],
+    [
+      'perdure codec-server --oidc-issuer https://id.example/ --oidc-audience codec --oidc-allow sub=4k2',
+      'for this account of a provider: `sub` stays, while an address may change hands',
+    ],
   ],
   run: [
     ['perdure run "fix the failing test"', 'asks here about what it may not do'],

@@ -9,7 +9,7 @@ import type {
 import type { ChannelItem } from '../../client/index.ts';
 import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { ManagedError } from '../errors.ts';
+import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
 import type { FoundSession, Sessions } from '../sessions.ts';
@@ -51,7 +51,9 @@ export async function openStream(parts: StreamParts, request: StreamRequest): Pr
   const sent = new Set(eventsBefore(facts, last).map(({ id }) => id));
   const previews = new Previews(last === undefined || last === '' ? deltas : [], step);
   return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) =>
-    withBeats(eventFrames(parts, { session, found, sent, previews, signal })),
+    withBeats(eventFrames(parts, { session, found, sent, previews, signal }), (error) => {
+      if (!signal.aborted) parts.ports.log(`managed agents: a stream of session ${session} ended: ${lineOf(error)}`);
+    }),
   );
 }
 
@@ -190,12 +192,12 @@ function frameOf(event: BetaManagedAgentsStreamSessionEvents, isPlaced = true): 
 }
 
 /** Sends a sign of life when nothing comes. Trouble on the way closes the connection (G42). */
-function withBeats(frames: AsyncGenerator<string, void>): NextText {
+function withBeats(frames: AsyncGenerator<string, void>, report: (error: unknown) => void): NextText {
   let coming: Promise<string | null> | null = null;
   return async () => {
     coming ??= frames.next().then(
       ({ value, done }) => (done || value === undefined ? null : value),
-      () => null,
+      (error: unknown) => (report(error), null),
     );
     let timer: NodeJS.Timeout | undefined;
     const quiet = new Promise<string>((resolve) => {

@@ -18,12 +18,16 @@ const recordShape = z.looseObject({
   item: z.unknown(),
 });
 const checkpointShape = z.object({ v: z.literal(1), hash: z.string() });
-const stateShape = z.object({ v: z.literal(1), items: z.array(z.tuple([z.string(), z.unknown()])) });
+const stateShape = z.object({
+  v: z.literal(1),
+  items: z.array(z.tuple([z.string(), z.unknown()])),
+  deleted: z.array(z.string()).default([]),
+});
 
 /** Resources by id, in the order in which they were created. */
 export type Resources<Item> = ReadonlyMap<string, Item>;
 
-/** A resource's new value; null deletes it. */
+/** A resource's new value; null deletes it, and its id is never free again. */
 export type Change<Item> = { readonly id: string; readonly item: Item | null };
 
 export type LogOptions = {
@@ -36,6 +40,7 @@ export type LogOptions = {
 export class ResourceLog<Item> {
   readonly #options: LogOptions;
   readonly #items = new Map<string, Item>();
+  readonly #deleted = new Set<string>();
   #count = 0;
   #isOpen = false;
   #readAt = -Infinity;
@@ -55,14 +60,18 @@ export class ResourceLog<Item> {
 
   /**
    * Appends what `decide` makes of the newest state; null appends nothing. When another writer was
-   * first, it decides anew. Passes on what `decide` throws.
+   * first, it decides anew. `deleted` has the ids of resources that were deleted, so that a late
+   * repeat of their creation can be refused. Passes on what `decide` throws.
    */
-  append(by: string, decide: (items: Resources<Item>) => Change<Item> | null): Promise<void> {
+  append(
+    by: string,
+    decide: (items: Resources<Item>, deleted: ReadonlySet<string>) => Change<Item> | null,
+  ): Promise<void> {
     return this.#inTurn(async () => {
       const { store, now } = this.#options;
       for (;;) {
         await this.#refresh();
-        const change = decide(this.#items);
+        const change = decide(this.#items, this.#deleted);
         if (change === null) return;
         const bytes = Buffer.from(JSON.stringify({ v: 1, at: now(), by, ...change }));
         const outcome = await store.create(this.#key(this.#count + 1), bytes);
@@ -105,8 +114,9 @@ export class ResourceLog<Item> {
     const newest = await findNewest(async (n) => (await store.read(this.#checkpointKey(n))) !== null);
     if (newest > 0) {
       const record = parse(checkpointShape, await store.read(this.#checkpointKey(newest)), this.#checkpointKey(newest));
-      const { items } = parse(stateShape, await store.get(record.hash as Hash), `checkpoint ${record.hash}`);
-      for (const [id, item] of items) this.#items.set(id, item as Item);
+      const state = parse(stateShape, await store.get(record.hash as Hash), `checkpoint ${record.hash}`);
+      for (const [id, item] of state.items) this.#items.set(id, item as Item);
+      for (const id of state.deleted) this.#deleted.add(id);
       this.#count = newest * CHECKPOINT;
     }
     this.#isOpen = true;
@@ -114,8 +124,10 @@ export class ResourceLog<Item> {
 
   async #fold(bytes: Uint8Array): Promise<void> {
     const { id, item } = parse(recordShape, bytes, this.#key(this.#count + 1));
-    if (item === null) this.#items.delete(id);
-    else this.#items.set(id, item as Item);
+    if (item === null) {
+      this.#items.delete(id);
+      this.#deleted.add(id);
+    } else this.#items.set(id, item as Item);
     this.#count += 1;
     if (this.#count % CHECKPOINT === 0) await this.#writeCheckpoint();
   }
@@ -123,7 +135,8 @@ export class ResourceLog<Item> {
   /** All who pass it store the same bytes, so that it does not matter who is first. */
   async #writeCheckpoint(): Promise<void> {
     const { store } = this.#options;
-    const hash = await store.put(Buffer.from(JSON.stringify({ v: 1, items: [...this.#items] })));
+    const state = { v: 1, items: [...this.#items], deleted: [...this.#deleted] };
+    const hash = await store.put(Buffer.from(JSON.stringify(state)));
     const record = Buffer.from(JSON.stringify({ v: 1, hash }));
     await store.create(this.#checkpointKey(this.#count / CHECKPOINT), record);
   }

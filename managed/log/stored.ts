@@ -33,6 +33,11 @@ export type SessionItem = {
   readonly agentId: string;
   readonly agentVersion: number;
   readonly agent: Hash;
+  /**
+   * Noted before the workflow is started, so that one is found whose start was not noted any more
+   * because the server died; absent before.
+   */
+  readonly isStarting?: true;
   /** Whether a workflow was started: a session without messages has none (G3). */
   readonly isStarted: boolean;
 };
@@ -63,8 +68,8 @@ export class ManagedStore {
     return this.#sessions[Number.parseInt(id.slice(-1), 36) % SHARDS]!;
   }
 
-  async listSessions(): Promise<readonly (readonly [string, SessionItem])[]> {
-    const shards: Resources<SessionItem>[] = await Promise.all(this.#sessions.map((log) => log.read(LIST_AGE_MS)));
+  async listSessions(maxAgeMs: number = LIST_AGE_MS): Promise<readonly (readonly [string, SessionItem])[]> {
+    const shards: Resources<SessionItem>[] = await Promise.all(this.#sessions.map((log) => log.read(maxAgeMs)));
     return shards.flatMap((items) => [...items]);
   }
 

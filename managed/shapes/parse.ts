@@ -25,7 +25,7 @@ function problemOf({ issues: [issue] }: z.ZodError): ManagedError {
 function withoutNulls(schema: z.ZodObject, body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const isLeftOut = ([name, value]: readonly [string, unknown]): boolean => {
-    const field = (schema.shape as Readonly<Record<string, z.ZodType | undefined>>)[name];
+    const field = fieldOf(schema, name);
     return (
       value === null && field !== undefined && !field.safeParse(null).success && field.safeParse(undefined).success
     );
@@ -33,8 +33,18 @@ function withoutNulls(schema: z.ZodObject, body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter((entry) => !isLeftOut(entry)));
 }
 
+/** Names of a body or an address may be those that every object has, such as `constructor`. */
+const fieldOf = ({ shape }: z.ZodObject, name: string): z.ZodType | undefined =>
+  Object.hasOwn(shape, name) ? (shape[name] as z.ZodType) : undefined;
+
 /** All values of each name, in the order of the address. */
 export type Query = Readonly<Record<string, readonly string[]>>;
+
+export function queryOf(address: string): Query {
+  const query = Object.create(null) as Record<string, string[]>;
+  for (const [name, value] of new URL(address).searchParams) (query[name] ??= []).push(value);
+  return query;
+}
 
 /** Names that clients send besides and that mean nothing here (G17). */
 const TOLERATED: ReadonlySet<string> = new Set(['beta']);
@@ -44,7 +54,7 @@ const TOLERATED: ReadonlySet<string> = new Set(['beta']);
  * first problem.
  */
 export function parseQuery<Schema extends z.ZodObject>(schema: Schema, query: Query): z.output<Schema> {
-  const fields: Record<string, unknown> = {};
+  const fields = Object.create(null) as Record<string, unknown>;
   for (const [name, values] of Object.entries(query)) {
     if (TOLERATED.has(name)) continue;
     const plain = Object.hasOwn(schema.shape, name) ? name : name.replace(/\[\d*\]$/, '');
@@ -53,7 +63,7 @@ export function parseQuery<Schema extends z.ZodObject>(schema: Schema, query: Qu
     fields[plain] = [...known, ...values];
   }
   for (const [name, values] of Object.entries(fields))
-    if (!isList(schema.shape[name] as z.ZodType | undefined)) fields[name] = (values as readonly string[]).at(-1);
+    if (!isList(fieldOf(schema, name))) fields[name] = (values as readonly string[]).at(-1);
   return parseBody(schema, fields);
 }
 

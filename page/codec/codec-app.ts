@@ -20,6 +20,8 @@ export type CodecSettings = {
   readonly origins: readonly string[];
   /** Whether payloads are sealed, too. */
   readonly encodes: boolean;
+  /** Writes a line for whoever runs the server; absent: nobody reads it. */
+  readonly log?: ((line: string) => void) | undefined;
 };
 
 /** Most bytes of a body: a page of a history. */
@@ -30,9 +32,11 @@ const SENT_HEADERS = 'Authorization, Content-Type, X-Namespace, Authorization-Ex
 /** Every refusal is one line of text, which Temporal's command line prints. */
 export function codecApp(settings: CodecSettings): Hono {
   const app = new Hono();
-  app.onError((error, context) =>
-    error instanceof HTTPException ? context.text(error.message, error.status) : context.text('it failed', 500),
-  );
+  app.onError((error, context) => {
+    if (error instanceof HTTPException) return context.text(error.message, error.status);
+    settings.log?.(`${context.req.method} ${context.req.path} failed: ${traceOf(error)}`);
+    return context.text('it failed', 500);
+  });
   app.use(async (context, next) => {
     context.header('Cache-Control', 'no-store');
     context.header('X-Content-Type-Options', 'nosniff');
@@ -51,6 +55,12 @@ export function codecApp(settings: CodecSettings): Hono {
     throw refusal(404, 'a codec server answers POST /decode and POST /encode');
   });
   return app;
+}
+
+/** Says where an error came from, without its message, which may have a part of a payload. */
+function traceOf({ name, stack = '' }: Error): string {
+  const frame = stack.split('\n').find((line) => line.trimStart().startsWith('at '));
+  return `${name}${frame ? ` ${frame.trim()}` : ''}`;
 }
 
 const refusal = (status: 400 | 401 | 403 | 404 | 413 | 415, message: string): HTTPException =>

@@ -41,8 +41,11 @@ export async function openOidc({ issuer, audience, allowed }: OidcSettings, netw
   };
 }
 
+/** Whoever has an account can claim any address that the provider has not verified. */
 function isNamed(payload: JWTPayload, allowed: OidcSettings['allowed']): boolean {
+  const isUnverified = payload['email_verified'] !== undefined && String(payload['email_verified']) !== 'true';
   return allowed.some(([claim, value]) => {
+    if (claim === 'email' && isUnverified) return false;
     const found = payload[claim];
     return found === value || (Array.isArray(found) && found.includes(value));
   });

@@ -35,7 +35,12 @@ export type ServedCodec = {
   close(): Promise<void>;
 };
 
-type Place = { readonly cwd: () => string; readonly env: Env };
+type Place = {
+  readonly cwd: () => string;
+  readonly env: Env;
+  /** Writes a line for whoever runs the server. */
+  readonly say?: (line: string) => void;
+};
 
 export const DEFAULT_LISTEN = '127.0.0.1:8081';
 
@@ -45,7 +50,7 @@ export async function serveCodec(place: Place, flags: CodecFlags): Promise<Serve
   const network = openNetwork(place.env);
   try {
     const judge: JudgeToken | undefined = oidc ? await openOidc(oidc, network) : undefined;
-    const server = await start({ ...checked, judge }, listen, tls);
+    const server = await start({ ...checked, judge, log: place.say }, listen, tls);
     const { port } = server.address() as AddressInfo;
     const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
     const close = async (): Promise<void> => {

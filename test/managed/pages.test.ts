@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventId, formatMicros, isId, newId } from '../../managed/ids.ts';
-import { cursors, type ListRequest, pageOf } from '../../managed/pages.ts';
+import { cursors, type ListRequest, pageOf, pageOfChosen } from '../../managed/pages.ts';
 
 const sealing = cursors(Buffer.alloc(32, 7));
 const list: ListRequest = { list: 'things', order: 'asc', filter: { a: 1 } };
@@ -43,6 +43,36 @@ describe('pages', () => {
     expect(page.items).toEqual([20, 21, 22]);
     const back = walk(items, { ...request, page: page.prev! }, 'prev');
     expect(back.toReversed().flat()).toEqual(items.slice(0, 20));
+  });
+
+  test('pages of chosen items have each once, in both directions, and look at few others (G8 G28)', async () => {
+    const items = Array.from({ length: 1_000 }, (_, n) => n);
+    const request = { ...list, limit: 7 };
+    let looks = 0;
+    const choose = async (some: readonly number[]) => ((looks += some.length), some.filter((n) => n % 3 === 0));
+    const read = (page: string | null) => pageOfChosen(sealing, { ...request, page }, items, placeOf, choose);
+    const first = await read(null);
+    expect([first.items, first.prev, looks]).toEqual([[0, 3, 6, 9, 12, 15, 18], null, 32]);
+    const pages = [first];
+    for (let { next } = first; next !== null; { next } = pages.at(-1)!) pages.push(await read(next));
+    expect(pages.flatMap((page) => page.items)).toEqual(items.filter((n) => n % 3 === 0));
+    const back = [pages.at(-1)!];
+    for (let { prev } = back[0]!; prev !== null; { prev } = back[0]!) back.unshift(await read(prev));
+    expect(back.flatMap((page) => page.items)).toEqual(items.filter((n) => n % 3 === 0));
+  });
+
+  test('a page of chosen items looks at 10,000 at most, and goes on behind them (G28)', async () => {
+    const items = Array.from({ length: 30_000 }, (_, n) => n);
+    let looks = 0;
+    const read = (page: string | null, least: number) =>
+      pageOfChosen(sealing, { ...list, page }, items, placeOf, async (some) => {
+        looks += some.length;
+        return some.filter((n) => n === 5 || n >= least);
+      });
+    const { items: few, next } = await read(null, 12_000);
+    expect([few, looks < 10_050]).toEqual([[5], true]);
+    expect((await read(next, 12_000)).items[0]).toBe(12_000);
+    await expect(read(next, 29_000)).rejects.toThrow(/narrow the list/);
   });
 
   test('items that come and go between two pages shift no other (G8)', () => {

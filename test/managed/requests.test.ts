@@ -103,4 +103,29 @@ describe('every request', () => {
     for (const query of ['statuses=odd', 'unknown=1', 'limit=0', 'limit=1001', 'created_at[gt]=today', 'page=x'])
       expect([query, (await ask(`/sessions?${query}`, { headers: HEADERS })).status]).toEqual([query, 400]);
   });
+
+  test.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
+    'with the field %s, which every object has, is refused as any unknown one (G16)',
+    async (name) => {
+      const { ask } = stagedManaged();
+      for (const query of [`${name}=1`, `${name}[]=1`, `${name}=1&${name}=2`])
+        expect([query, (await ask(`/sessions?${query}`, { headers: HEADERS })).status]).toEqual([query, 400]);
+      for (const value of ['null', '1', '{}']) {
+        const body = `{"name":"a","model":"m","${name}":${value}}`;
+        expect([body, (await ask('/agents', post(body))).status]).toEqual([body, 400]);
+      }
+    },
+  );
+
+  test('for a stream that is refused takes no place of those that are open (G42)', async () => {
+    const { ask, client } = stagedManaged();
+    const agent = await client.beta.agents.create(AGENT);
+    const { id } = await client.beta.sessions.create({ agent: agent.id, environment_id: 'env_default' });
+    const bad = ['/sessions/x/events/stream', `/sessions/${id}/events/stream?foo=1`];
+    for (let n = 0; n < 120; n += 1)
+      expect((await ask(bad[n % 2]!, { headers: HEADERS })).status).toBe(n % 2 === 0 ? 404 : 400);
+    const stream = await ask(`/sessions/${id}/events/stream`, { headers: HEADERS });
+    expect(stream.status).toBe(200);
+    await stream.body?.cancel();
+  });
 });

@@ -39,6 +39,28 @@ test('a resource that was deleted is gone for every reader, also behind a checkp
   expect([...(await open(store).read()).keys()]).toEqual(['stays']);
 });
 
+test('the id of a deleted resource stays known, also behind a checkpoint (G22)', async () => {
+  const store = memoryStore();
+  const log = open(store);
+  await increase(log, 'gone');
+  await log.append('ana', () => ({ id: 'gone', item: null }));
+  const deletedOf = async (of: ResourceLog<Counter>): Promise<readonly string[]> => {
+    let ids: readonly string[] = [];
+    await of.append('ana', (_, deleted) => ((ids = [...deleted]), null));
+    return ids;
+  };
+  expect(await deletedOf(log)).toEqual(['gone']);
+  for (let n = 0; n < 300; n += 1) await increase(log, 'stays');
+  expect(await deletedOf(open(store))).toEqual(['gone']);
+});
+
+test('a checkpoint of an earlier version, without deleted ids, is read (G2)', async () => {
+  const store = memoryStore();
+  const hash = await store.put(Buffer.from('{"v":1,"items":[["a",{"count":256}]]}'));
+  await store.create('managed/counters-checkpoints/1', Buffer.from(JSON.stringify({ v: 1, hash })));
+  expect([...(await open(store).read())]).toEqual([['a', { count: 256 }]]);
+});
+
 test('a decision that throws, or changes nothing, writes nothing, and the next one is made (G2)', async () => {
   const log = open(memoryStore());
   await expect(

@@ -4,7 +4,7 @@ import {
   BetaEnvironmentNotFoundError,
 } from '@anthropic-ai/sdk/resources/beta/environments';
 import { describe, expect, test } from 'vitest';
-import { AGENT, codeOf, collect, errorOf, post, stagedManaged, text } from './staged.ts';
+import { AGENT, codeOf, collect, errorOf, HEADERS, post, stagedManaged, text } from './staged.ts';
 
 describe('agents', () => {
   test('live through their versions: each change is one, no change is none (G12)', async () => {
@@ -269,6 +269,36 @@ describe('sessions', () => {
     await client.beta.environments.delete(id);
   });
 
+  test('that another server has just created keep their environment, too (G22)', async () => {
+    const { client, agent, store } = await withSession();
+    const { id } = await client.beta.environments.create({ name: 'x' });
+    await client.beta.sessions.list();
+    const other = stagedManaged({ store });
+    await other.client.beta.sessions.create({ agent: agent.id, environment_id: id });
+    expect(codeOf(await errorOf(client.beta.environments.delete(id)))).toBe('environment_in_use');
+  });
+
+  test('have streams whose defects are logged, as those of a request are (G42)', async () => {
+    const lines: string[] = [];
+    let isBroken = false;
+    const staged = stagedManaged({
+      newestStep: async () => {
+        if (isBroken) throw new TypeError('broken');
+        return { head: null };
+      },
+      log: (line) => lines.push(line),
+    });
+    const agent = await staged.client.beta.agents.create(AGENT);
+    const { id } = await staged.client.beta.sessions.create({ agent: agent.id, environment_id: 'env_default' });
+    await staged.client.beta.sessions.events.send(id, { events: [text('Go.')] });
+    const stream = await staged.ask(`/sessions/${id}/events/stream`, { headers: HEADERS });
+    isBroken = true;
+    await stream.text();
+    expect(lines).toEqual([`managed agents: a stream of session ${id} ended: broken`]);
+    expect((await errorOf(staged.client.beta.sessions.events.list(id))).status).toBe(500);
+    expect(lines[1]).toMatch(/^managed agents: request req_\w+ failed: broken$/);
+  });
+
   test('are interrupted while they run; an idle one echoes it and changes nothing (G45)', async () => {
     const { client, session, calls } = await withSession();
     const interrupt = { type: 'user.interrupt' as const };
@@ -323,5 +353,25 @@ describe('sessions', () => {
     expect(await create({ 'x-stainless-retry-count': '1' })).toBe(first);
     expect(await create({ 'x-stainless-retry-count': '0' })).not.toBe(first);
     expect(await collect(client.beta.sessions.list())).toHaveLength(4);
+  });
+
+  test('stay deleted when their creation is repeated: nothing is sent again (G21 G22)', async () => {
+    const { ask, agent, client, calls, described } = await withSession();
+    const body = { agent: agent.id, environment_id: 'env_default', initial_events: [text('Go.')] };
+    const first = { 'x-stainless-retry-count': '0' };
+    const again = { 'x-stainless-retry-count': '1' };
+    const key = { 'idempotency-key': 'order-1' };
+    for (const [create, repeat] of [[key, key] as const, [first, again] as const]) {
+      const { id } = (await (await ask('/sessions', post(body, create))).json()) as { id: string };
+      described.set(id, { ...described.get(id)!, phase: 'idle' });
+      await client.beta.sessions.delete(id);
+      const before = calls.length;
+      expect((await ask('/sessions', post(body, repeat))).status).toBe(404);
+      expect(calls).toHaveLength(before);
+      expect((await errorOf(client.beta.sessions.retrieve(id))).status).toBe(404);
+    }
+    const environment = await ask('/environments', post({ name: 'x' }, key));
+    await client.beta.environments.delete(((await environment.json()) as { id: string }).id);
+    expect((await ask('/environments', post({ name: 'x' }, key))).status).toBe(404);
   });
 });

@@ -26,11 +26,19 @@ export type Staged = {
   /** A client of its own for a person. */
   as(apiKey: string): Anthropic;
   ask(path: string, init?: RequestInit): Promise<Response>;
+  /** Goes on with a new process of the server, which knows what is stored alone. */
+  restart(): void;
 };
+
+/** Does what a test says around the start of a workflow. */
+type AroundStart = (session: string, start: () => void) => void | Promise<void>;
 
 async function* noItems(): AsyncGenerator<never> {}
 
-export function stagedManaged(changes: Partial<ManagedPorts> = {}): Staged {
+export function stagedManaged(
+  changes: Partial<ManagedPorts> = {},
+  aroundStart: AroundStart = (_, start) => start(),
+): Staged {
   const calls: unknown[][] = [];
   const described = new Map<string, SessionDescription>();
   const store = memoryStore();
@@ -43,7 +51,9 @@ export function stagedManaged(changes: Partial<ManagedPorts> = {}): Staged {
       start: async (prompt, options = {}) => {
         const session = options.session as SessionDescription['session'];
         calls.push(['start', session, by, prompt, options]);
-        if (!described.has(session)) described.set(session, description({ session, phase: 'running' }));
+        await aroundStart(session, () => {
+          if (!described.has(session)) described.set(session, description({ session, phase: 'running' }));
+        });
         return { session, messageId: options.messageId as never };
       },
       interrupt: note('interrupt'),
@@ -63,10 +73,11 @@ export function stagedManaged(changes: Partial<ManagedPorts> = {}): Staged {
     openWorkspace: async (session) => `/srv/${session}`,
     store,
     now: Date.now,
+    log: () => undefined,
     ...changes,
   };
   const access = ownAccess(SECRETS, () => 'perdure-1a2b.localhost:4567', { people });
-  const { app } = managedApp(ports, access);
+  let { app } = managedApp(ports, access);
   const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
     if (!headers.has('host')) headers.set('host', '127.0.0.1:4567');
@@ -81,7 +92,8 @@ export function stagedManaged(changes: Partial<ManagedPorts> = {}): Staged {
       maxRetries: 0,
       fetch: (url, init) => ask(new Request(url, init).url.replace(`${BASE}/v1`, ''), init),
     });
-  return { calls, described, store, client: as('secret'), as, ask };
+  const restart = (): void => void ({ app } = managedApp(ports, access));
+  return { calls, described, store, client: as('secret'), as, ask, restart };
 }
 
 export const HEADERS = { 'content-type': 'application/json', 'x-api-key': 'secret' };

@@ -232,6 +232,32 @@ test('a token that is forged, expired, unsigned, for another audience or of some
   }
 });
 
+test('an address that the provider has not verified opens nothing (D6)', async () => {
+  const judge = await openOidc(
+    { issuer, audience: 'codec', allowed: [['email', 'ana@example.com']] as const },
+    openNetwork({}),
+  );
+  const email = 'ana@example.com';
+  for (const email_verified of [false, 'false', null, 0])
+    expect(await judge(await tokenOf({ email, email_verified }))).toMatch(/^nobody named/);
+  for (const more of [{ email }, { email, email_verified: true }, { email, email_verified: 'true' }])
+    expect(await judge(await tokenOf(more))).toBeNull();
+});
+
+test('a defect is logged with its place, without anything of a payload (D6)', async () => {
+  const lines: string[] = [];
+  const find = (): never => {
+    throw new TypeError('a secret word');
+  };
+  const broken: KeyRing = { ...keys, active: find, find };
+  const log = (line: string): unknown => lines.push(line);
+  const ask = asking({ keys: broken, encodes: true, log });
+  const { status, text } = await ask([plain(1)], { ...as('steer'), 'x-workflow-id': 's-1' }, '/encode');
+  expect([status, text]).toEqual([500, 'it failed']);
+  expect(lines).toEqual([expect.stringMatching(/^POST \/encode failed: TypeError at /)]);
+  expect(lines.join('\n')).not.toContain('secret');
+});
+
 test('an issuer that is wrong, unreachable or not safe is refused in one line before anything is served (D6)', async () => {
   const open = (from: string) =>
     openOidc({ issuer: from, audience: 'codec', allowed: [['email', 'a']] }, openNetwork({}));
