@@ -89,7 +89,8 @@ function authenticate(context: Request, access: Access): Person {
   if (!isOwnHost(context, access)) throw new ManagedError(421, 'This is another host than the one that is served here');
   if (origin !== undefined && !isOwnOrigin(context, access, origin))
     throw new ManagedError(403, 'Pages of other sites may not ask');
-  const [, bearer] = /^Bearer +(.+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
+  const header = context.req.header('authorization') ?? '';
+  const bearer = /^Bearer /i.test(header) ? header.slice('Bearer '.length).trim() : undefined;
   const { owner, people } = access;
   const token = bearer ?? context.req.header('x-api-key') ?? '';
   const person = personWith(owner ? [owner.person, ...people] : people, token);

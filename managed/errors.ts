@@ -3,7 +3,7 @@ import { ClientProblem } from '../client/problem.ts';
 import type { ProblemKind } from '../client/index.ts';
 import { HttpProblem } from '../page/api/problems.ts';
 import { StoreError } from '../store/values/store.ts';
-import { reasonOf, showUnseen } from '../system/text.ts';
+import { onOneLine, reasonOf, showUnseen } from '../system/text.ts';
 
 export type Status = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 421 | 429 | 500 | 503;
 type Details = Readonly<Record<string, unknown>>;
@@ -77,7 +77,7 @@ function statusOf(error: unknown): Status {
 }
 
 /** Says in one line what went wrong. */
-export const lineOf = (error: unknown): string => showUnseen(reasonOf(error).replaceAll(/\s*\n\s*/g, ' '));
+export const lineOf = (error: unknown): string => showUnseen(onOneLine(reasonOf(error)));
 
 export type ErrorAnswer = {
   readonly status: Status;

@@ -78,10 +78,13 @@ function messageParts(name: Name, { message, attempt }: ReplyEntry): readonly Pa
 }
 
 /** Tools of MCP servers are named `mcp__server__tool`. */
+const SERVER_PREFIX = 'mcp__';
+
 function callPart(id: string, tool: string, input: Record<string, unknown>): Part {
-  const [, mcp_server_name, name] = /^mcp__(.+?)__(.+)$/s.exec(tool) ?? [];
-  if (mcp_server_name === undefined || name === undefined)
+  const end = tool.indexOf('__', SERVER_PREFIX.length + 1);
+  if (!tool.startsWith(SERVER_PREFIX) || end < 0 || end + 2 === tool.length)
     return { id, type: 'agent.tool_use', make: (about) => ({ ...about, type: 'agent.tool_use', name: tool, input }) };
   const type = 'agent.mcp_tool_use';
+  const [mcp_server_name, name] = [tool.slice(SERVER_PREFIX.length, end), tool.slice(end + 2)];
   return { id, type, make: (about) => ({ ...about, type, mcp_server_name, name, input }) };
 }
