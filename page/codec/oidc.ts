@@ -43,7 +43,7 @@ export async function openOidc({ issuer, audience, allowed }: OidcSettings, netw
 
 /** Whoever has an account can claim any address that the provider has not verified. */
 function isNamed(payload: JWTPayload, allowed: OidcSettings['allowed']): boolean {
-  const isUnverified = payload['email_verified'] !== undefined && String(payload['email_verified']) !== 'true';
+  const isUnverified = ![undefined, true, 'true'].includes(payload['email_verified'] as string | boolean | undefined);
   return allowed.some(([claim, value]) => {
     if (claim === 'email' && isUnverified) return false;
     const found = payload[claim];
