@@ -23,6 +23,18 @@ export function forAnotherWorker(kind: (typeof KINDS)[number], message: string, 
 }
 
 /**
+ * The number of attempts that are left to workers of other hosts; the first of them follow soon.
+ * After them no host is left to ask.
+ */
+const LEFT_TO_OTHERS = 40;
+const LEFT_SOON = 20;
+
+/** Throws what leaves a folder to another host, as long as one is left to ask. */
+export function leaveFolderToOthers(number: number, message: string): void {
+  if (number <= LEFT_TO_OTHERS) throw forAnotherWorker('FolderElsewhere', message, number <= LEFT_SOON);
+}
+
+/**
  * Tells whether an error leaves the work to another worker; a value that a newer Perdure stored
  * counts too, because `createActivity` makes such a failure of it.
  */

@@ -8,14 +8,10 @@ import { isLost } from '../../store/hosted-sessions.ts';
 import type { View } from '../../store/view/view.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { type Attempt, createGivenUpError } from '../attempt.ts';
-import { forAnotherWorker } from '../another-worker.ts';
+import { forAnotherWorker, leaveFolderToOthers } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
 import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
 import { createHostRecord, type HostRecord, readHostRecords } from './host-record.ts';
-
-/** The attempts that are left to workers of other hosts; the first of them follow soon. */
-const LEFT_TO_OTHERS = 40;
-const LEFT_SOON = 20;
 
 /** What a host needs in order to take sessions over. */
 type Means = Deps & Required<Pick<Deps, 'hosts' | 'snapshots'>> & { readonly host: NonNullable<Deps['host']> };
@@ -27,7 +23,7 @@ export function takeOver(deps: Deps): (attempt: Attempt, input: TakeOver) => Pro
       return leaveToAnother(attempt, 'this worker shares no store with the host of the session');
     const means: Means = { ...deps, host, hosts, snapshots };
     const joined = await findJoined(means, attempt, input);
-    if (joined) return describeTaken(means, input, joined, await lostCalls(means, attempt, input));
+    if (joined) return describeTaken(means, input, joined, lostCalls(means, await readRun(means, attempt, input)));
     if (input.because === 'moved' && host.id === input.from.id)
       return leaveToAnother(attempt, `host ${host.name} is the one that the session leaves`);
     if (hosts.isLeaving()) return leaveToAnother(attempt, `host ${host.name} is draining`);
@@ -57,7 +53,8 @@ async function findJoined(
 
 async function restoreHere(means: Means, attempt: Attempt, input: TakeOver): Promise<TakenOver> {
   const { host, hosts, store, snapshots } = means;
-  const { view, config } = await readRun(means, attempt, input);
+  const run = await readRun(means, attempt, input);
+  const { view, config } = run;
   const known: StoredFiles = { view, known: input.files ? [input.files] : [] };
   const folders = snapshots.rootsOf(config);
   const restored: (readonly [root: string, snapshot: string])[] = [];
@@ -87,7 +84,7 @@ async function restoreHere(means: Means, attempt: Attempt, input: TakeOver): Pro
   if (!(await createHostRecord(store, next, record)))
     throw forAnotherWorker('FolderElsewhere', 'another host was faster to take the session over', true);
   means.log('warn', `session ${session} works on this host now: ${input.from.name} was left`, { session });
-  return describeTaken(means, input, record, input.files ? [] : await lostCalls(means, attempt, input));
+  return describeTaken(means, input, record, input.files ? [] : lostCalls(means, run));
 }
 
 function describeTaken(
@@ -101,12 +98,14 @@ function describeTaken(
   return { kind: 'taken', host: { id, name, ...grace }, place, at, calls };
 }
 
+type StoredRun = { readonly view: View; readonly config: RunConfig };
+
 /** Returns what the transcript has up to the last stored step, and how its last run was opened. */
 async function readRun(
   { transcripts, config }: Pick<Deps, 'transcripts' | 'config'>,
   { session }: Attempt,
   { head }: TakeOver,
-): Promise<{ readonly view: View; readonly config: RunConfig }> {
+): Promise<StoredRun> {
   const view = await transcripts.view(session, head);
   const started = view.entries.findLast((entry) => entry.kind === 'run_started');
   if (!started) throw new Error('a stored step without the start of its run');
@@ -120,9 +119,8 @@ function lastCapture(view: View): number {
 const MOST_CALLS = 20;
 
 /** Names the calls whose changes to files no snapshot has. */
-async function lostCalls(means: Means, attempt: Attempt, input: TakeOver): Promise<readonly string[]> {
-  const { view, config } = await readRun(means, attempt, input);
-  return means.snapshots.uncapturedCalls(config, view).slice(0, MOST_CALLS);
+function lostCalls({ snapshots }: Means, { view, config }: StoredRun): readonly string[] {
+  return snapshots.uncapturedCalls(config, view).slice(0, MOST_CALLS);
 }
 
 /** Returns why a folder cannot be restored here, or null: what lies in its place may be another's. */
@@ -149,6 +147,6 @@ async function whyOccupied(
 
 /** Leaves the session to another host; where none is left to ask, it waits for its own. */
 function leaveToAnother({ number }: Attempt, problem: string): TakenOver {
-  if (number > LEFT_TO_OTHERS) return { kind: 'refused', problem };
-  throw forAnotherWorker('FolderElsewhere', `${problem}: another host may take the session over`, number <= LEFT_SOON);
+  leaveFolderToOthers(number, `${problem}: another host may take the session over`);
+  return { kind: 'refused', problem };
 }

@@ -6,7 +6,7 @@ import type { PermissionRules, RunOptions, SessionHost } from '../../workflows/c
 import { agentFacts } from '../../workflows/contract/facts.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
-import { forAnotherWorker } from '../another-worker.ts';
+import { leaveFolderToOthers } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
 import { announceEntries } from '../../store/live/tell.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
@@ -312,18 +312,10 @@ function describeMissingFolder({ host }: Deps, { options, onHost }: OpenRun): st
 }
 
 /**
- * The number of attempts that are left to workers of other hosts; the first of them follow soon.
- * After them the run is refused: no worker has the folder.
- */
-const LEFT_TO_OTHERS = 40;
-const LEFT_SOON = 20;
-
-/**
  * Leaves the run to another worker where machines share a store: a folder that is missing here may
  * be on another machine, and a host that drains begins nothing.
  */
 function leaveToAnother({ host }: Deps, { number }: Attempt, { onHost }: OpenRun, why: string): void {
-  if (!host || onHost || number > LEFT_TO_OTHERS) return;
-  const message = `host ${host.name} ${why}: a worker of a host that has the folder is waited for`;
-  throw forAnotherWorker('FolderElsewhere', message, number <= LEFT_SOON);
+  if (!host || onHost) return;
+  leaveFolderToOthers(number, `host ${host.name} ${why}: a worker of a host that has the folder is waited for`);
 }
