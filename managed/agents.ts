@@ -65,10 +65,10 @@ function refuseConfig(config: NonNullable<Toolset['configs']>[number], path: str
         throw unsupported(`${path}.${name}`, 'rules for hosts come from the worker’s configuration');
 }
 
-/** Without confirmations through this API, a call that asks would wait for the ops page. */
+/** Confirmations are not sent through this API yet. */
 function refusePolicy(policy: { readonly type: string } | null | undefined, path: string): void {
-  if (policy && policy.type !== 'always_allow')
-    throw unsupported(`${path}.permission_policy`, 'only always_allow is served: rules of the worker ask and deny');
+  if (policy?.type === 'always_ask')
+    throw unsupported(`${path}.permission_policy`, 'always_ask is not served yet: rules of the worker ask and deny');
 }
 
 const TOOL_NAMES: readonly ToolName[] = ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch', 'web_search'];
@@ -77,13 +77,17 @@ const allow = { type: 'always_allow' } as const;
 /** Returns a toolset with every tool written out. */
 function resolveToolset({ configs = [], default_config }: Toolset): BetaManagedAgentsAgentToolset20260401 {
   const enabled = default_config?.enabled ?? true;
+  const policy = default_config?.permission_policy ?? allow;
   const resolved = TOOL_NAMES.map((name): BetaManagedAgentsAgentToolConfig => {
-    const chosen = configs.find((one) => one.name === name)?.enabled;
-    const rules = { enabled: name !== 'web_search' && (chosen ?? enabled), permission_policy: allow };
+    const chosen = configs.find((one) => one.name === name);
+    const rules = {
+      enabled: name !== 'web_search' && (chosen?.enabled ?? enabled),
+      permission_policy: chosen?.permission_policy ?? policy,
+    };
     if (name === 'web_fetch') return { name, type: name, ...rules, url_sources: null };
     return { name, type: name, ...rules } as BetaManagedAgentsAgentToolConfig;
   });
-  return { type: 'agent_toolset_20260401', configs: resolved, default_config: { enabled, permission_policy: allow } };
+  return { type: 'agent_toolset_20260401', configs: resolved, default_config: { enabled, permission_policy: policy } };
 }
 
 export const resolveTools = (offered: Tools): AgentVersion['tools'] =>

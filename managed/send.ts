@@ -82,7 +82,8 @@ async function sendMessage(
   { id, content }: Message,
 ): Promise<StoredEvent> {
   const cwd = await ports.openWorkspace(session);
-  const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), cwd);
+  const environment = await sessions.environmentOf(item);
+  const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, cwd);
   const prompt = promptOf(content, 'content');
   if (!item.isStarted) await sessions.noteStart(session, by);
   await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });

@@ -1,6 +1,7 @@
 // Sessions (G20–G28). The log holds what a request sets; how a session stands and what it used come
 // from its workflow and its transcript. A session without messages has no workflow (G3).
 import type { z } from 'zod';
+import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type {
   BetaManagedAgentsSession,
   BetaManagedAgentsSessionAgent,
@@ -110,6 +111,10 @@ export class Sessions {
     const item = (await this.#parts.stored.sessionLog(id).read()).get(id);
     if (!item) throw notFound('Session', id);
     return item;
+  }
+
+  environmentOf({ environment }: SessionItem): Promise<BetaEnvironment> {
+    return this.#parts.environments.retrieve(environment);
   }
 
   async find(id: string): Promise<FoundSession> {

@@ -8,6 +8,7 @@ import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
 import type { PromptContext } from '../workflows/contract/prompt-context.ts';
+import type { Toolset } from '../workflows/contract/run-options.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
 import type { ModelFacts } from './model-facts.ts';
@@ -67,6 +68,10 @@ export type RunConfig = {
   readonly effort?: Effort;
   /** Whether its folders are captured, as someone said; absent: as its workers do unless told. */
   readonly snapshots?: boolean;
+  /** The toolset whose inputs file and shell tools take (G51); absent: our own. */
+  readonly toolset?: Toolset;
+  /** Shell commands and `web_fetch` have no network. */
+  readonly offline?: true;
   /** Tools under other names for the model (L89); absent: under our own. */
   readonly toolNames?: ToolNames;
   /**

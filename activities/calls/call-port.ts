@@ -8,6 +8,7 @@ import type { RemainingBudget } from '../../workflows/contract/loop.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
+import type { ToolForms } from '../../tools/registry.ts';
 import type { ClosedRun } from '../../tools/tool.ts';
 
 export type CallBlock = {
@@ -35,8 +36,10 @@ export type CallTraits = {
 };
 
 export type CallRunner = {
-  /** The definitions as of the last refresh. */
+  /** The definitions of the worker's tools as of the last refresh. */
   readonly definitions: readonly ApiTool[];
+  /** Returns those that a run has, where it chose other forms of them. */
+  definitionsOf(run: ToolForms): readonly ApiTool[];
   /**
    * Asks the servers of tools for their lists (L44). Bounded in time, never throws: the last good
    * list stays.
@@ -52,7 +55,7 @@ export type CallRunner = {
   /**
    * Returns a call's input as observers may see it (L18): a copy, perhaps enriched. Never throws.
    */
-  copyInput(call: CallBlock): unknown;
+  copyInput(run: ToolForms, call: CallBlock): unknown;
 };
 
 export type CloseFailure = { readonly tool: string; readonly detail: string };

@@ -16,7 +16,7 @@ import { thisHost, type Host } from '../../system/process/kill-tree.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';
-import type { ToolRegistry } from '../../tools/registry.ts';
+import type { RegistryOfRun, ToolRegistry } from '../../tools/registry.ts';
 import { createGivenUpError, type Attempt, attemptSignal } from '../attempt.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import {
@@ -59,6 +59,8 @@ type RunnerOptions = {
   readonly small?: SmallModelFactory;
   readonly seenFiles?: SeenByTools;
   readonly readMessages?: MessageReader;
+  /** Absent: all runs have the tools of `registry`. */
+  readonly registryOf?: RegistryOfRun;
 };
 
 export function createCallRunner(
@@ -74,20 +76,23 @@ export function createCallRunner(
     small,
     seenFiles,
     readMessages,
+    registryOf = () => registry,
   }: RunnerOptions = {},
 ): CallRunner {
-  const ofWorker = { registry, hooks, store, ofHost, host, traced, ...present({ seenFiles, readMessages }) };
+  const ofWorker = { hooks, store, ofHost, host, traced, ...present({ seenFiles, readMessages }) };
   return {
     get definitions() {
       return registry.definitions();
     },
+    definitionsOf: (run) => registryOf(run).definitions(),
     refresh: async () => await registry.refresh?.(),
-    closeRun: (config, run) => closeTools(registry, config, run),
+    closeRun: (config, run) => closeTools(registryOf(config), config, run),
     bind(config, block, context) {
       const { session, queryId, depth, traceparent } = config;
       const environment = {
         ...pickSettings(config, context),
         ...ofWorker,
+        registry: registryOf(config),
         env: { ...toolEnv, ...config.toolEnv },
         session,
         queryId,
@@ -96,7 +101,7 @@ export function createCallRunner(
       };
       return new CallInRun(new CallContext(environment, block, null), config, { observe, small });
     },
-    copyInput: ({ name, input }) => copyForObservers(registry.get(name), input),
+    copyInput: (run, { name, input }) => copyForObservers(registryOf(run).get(name), input),
   };
 }
 

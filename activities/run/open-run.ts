@@ -160,7 +160,8 @@ function takeSnapshot(
     ...((options.instructions ?? defaults.instructions) ? {} : { instructions: false as const }),
     ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
     ...(!agent && (options.suggestPrompts ?? defaults.suggestPrompts) ? { suggestPrompts: true as const } : {}),
-    ...present({ toolEnv: options.toolEnv }),
+    ...present({ toolEnv: options.toolEnv, toolset: options.toolset }),
+    ...(options.offline && { offline: true as const }),
     ...pickContexts(options),
     ...present({ snapshots: options.snapshots ?? deps.snapshots?.setting }),
     ...(folders.length === 0 ? {} : { folders }),
@@ -249,10 +250,10 @@ const quoteRule = (rule: string): string => JSON.stringify(rule.slice(0, 80));
 /** Refuses a run without a tool that its caller names, because it would find out late. */
 function findMissingTool(
   { tools, servers }: Deps,
-  { tools: wanted = [] }: RunOptions,
+  { tools: wanted = [], ...forms }: RunOptions,
   maySearch: boolean,
 ): string | undefined {
-  const own = tools.definitions.map(({ name }) => name);
+  const own = tools.definitionsOf(forms).map(({ name }) => name);
   const names = maySearch && !own.includes(WEB_SEARCH) ? [...own, WEB_SEARCH] : own;
   // A server may be away, and its tools come and go.
   const isOfServer = (name: string): boolean =>
