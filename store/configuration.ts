@@ -70,6 +70,8 @@ export type RunConfig = {
   readonly snapshots?: boolean;
   /** The toolset whose inputs file and shell tools take (G51); absent: our own. */
   readonly toolset?: Toolset;
+  /** Where the shell of a toolset begins: the folder that the run before it ended in (G51). */
+  readonly dir?: string;
   /** Shell commands and `web_fetch` have no network. */
   readonly offline?: true;
   /** Tools under other names for the model (L89); absent: under our own. */

@@ -106,10 +106,10 @@ export function createCallRunner(
 }
 
 function pickSettings(
-  { mode, permissions = {}, cwd, folders, tools, toolNames }: RunConfig,
+  { mode, permissions = {}, cwd, dir: first, folders, tools, toolNames }: RunConfig,
   context: ToolContextState = {},
 ): CallSettings {
-  const { cwd: dir, allowedTools, granted } = context;
+  const { cwd: dir = first, allowedTools, granted } = context;
   return {
     mode,
     permissions: granted ? { ...permissions, allow: [...(permissions.allow ?? []), ...granted] } : permissions,

@@ -189,7 +189,8 @@ async function runInForeground(
   reader?.end();
   terminal.end();
   const result = describeResult(input.command, timeoutMs, end, output.ends());
-  return carryFolder(addNotes(result, marked, context, options), kept?.endedIn ?? null, context);
+  const noted = addNotes(result, marked, context, options);
+  return states && kept?.endedIn ? carryFolder(noted, kept.endedIn, context, states) : noted;
 }
 
 /** A command that only reads gets no variables: none may make another command of it. */
@@ -202,10 +203,20 @@ function keepShell(
   return new KeptCommand(bash, command, readOnly || session === undefined ? undefined : states.open(session));
 }
 
-/** The next command begins where this one ended, if that is a folder of the workspace (L38). */
-function carryFolder(result: ToolOutput, folder: string | null, { cwd, dir }: ToolContext): ToolOutput {
-  if (folder === null || folder === dir) return result;
-  if (isInside(cwd, folder) && realOf(folder) === folder) return { ...result, modify: { cwd: folder } };
+/**
+ * The next command begins where this one ended, if that is a folder of the workspace (L38), in the
+ * next run as well.
+ */
+function carryFolder(
+  result: ToolOutput,
+  folder: string,
+  { cwd, dir, session }: ToolContext,
+  states: ShellStates,
+): ToolOutput {
+  if (folder === dir) return result;
+  const isThere = isInside(cwd, folder) && realOf(folder) === folder;
+  if (isThere && session !== undefined) states.noteFolder(session, folder);
+  if (isThere) return { ...result, modify: { cwd: folder } };
   const why = isInside(cwd, folder) ? 'is gone' : 'is outside the workspace';
   const note = `(the next command begins in ${dir}: ${folder} ${why})`;
   return { ...result, content: [result.content, note].join('\n').trimStart() };

@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { betaAgentToolset20260401 } from '@anthropic-ai/sdk/tools/agent-toolset/node';
 import { expect, onTestFinished, test } from 'vitest';
 import { callTool } from '../../../activities/calls/call-tool.ts';
+import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createRunRegistries } from '../../../tools/builtin/run-tools.ts';
 import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
+import { ShellStates } from '../../../tools/builtin/shell/kept-shell.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
 import { copyForObservers } from '../../../tools/observed-input.ts';
@@ -294,12 +296,12 @@ test.each(sandboxes)(
     await ours('bash', { command: 'export A=1' });
     expect(readdirSync(cwd)).toEqual([]);
     const [folder = ''] = readdirSync(join(dataDir, 'shells'));
-    expect(existsSync(join(dataDir, 'shells', folder, 'variables'))).toBe(true);
+    expect(existsSync(join(dataDir, 'shells', folder, 'variables/exported'))).toBe(true);
     const other = await ours('bash', { command: `ls ${dataDir}/shells | wc -l; ls ${dataDir} | wc -l` }, 's-2');
     if (sandbox.kind === 'bwrap') expect(other.text.split('\n').map(Number)).toEqual([1, 1]);
     // A link that a command leaves in the place of the file is replaced, and leads nowhere.
     await ours('bash', {
-      command: `ln -sf /etc/passwd ${join(dataDir, 'shells', folder, 'variables')} 2>/dev/null; export B=2`,
+      command: `ln -sf /etc/passwd ${join(dataDir, 'shells', folder, 'variables/exported')} 2>/dev/null; export B=2`,
     });
     expect((await ours('bash', { command: 'echo $A$B' })).text).toBe('12');
   },
@@ -321,6 +323,35 @@ test.each([
   },
 );
 
+test('rules of the worker hold for its calls as for those of the built-in tools (G24 L55)', () => {
+  const { cwd, registry } = place();
+  mkdirSync(join(cwd, 'sub'));
+  const permissions = { deny: ['read(secret/**)', 'write(*.env)', 'bash(rm *)'], ask: ['edit'], allow: ['bash'] };
+  const judge = (name: string, input: unknown, dir = cwd): string => {
+    const prepared = prepareCall(registry, { mode: 'default', permissions, cwd, dir }, { name, input });
+    return prepared.kind === 'ready' ? prepared.permission.kind : prepared.kind;
+  };
+  expect(judge('read', { file_path: 'secret/key' })).toBe('deny');
+  expect(judge('read', { file_path: join(cwd, 'secret/key') })).toBe('deny');
+  expect(judge('read', { file_path: 'secret/key' }, join(cwd, 'sub'))).toBe('deny');
+  expect(judge('read', { file_path: 'open', view_range: [1, 2] })).toBe('allow');
+  expect(judge('write', { file_path: 'a.env', content: '' })).toBe('deny');
+  expect(judge('edit', { file_path: 'a', old_string: 'x', new_string: 'y' })).toBe('ask');
+  expect(judge('bash', { command: 'rm a' })).toBe('deny');
+  expect(judge('bash', { command: 'rm a', restart: true })).toBe('deny');
+  expect(judge('bash', { command: 'make' })).toBe('allow');
+  expect(judge('bash_output', { id: 'x' })).toBe('invalid');
+});
+
+test('a look around that changes the folder runs alone, and unasked (L35 G51)', () => {
+  const { cwd, registry } = place();
+  const settings = { mode: 'default' as const, cwd };
+  const judge = (command: string) => prepareCall(registry, settings, { name: 'bash', input: { command } });
+  expect(judge('ls')).toMatchObject({ safe: true, permission: { kind: 'allow' } });
+  expect(judge('cd sub && ls')).toMatchObject({ safe: false, permission: { kind: 'allow' } });
+  expect(judge('touch a')).toMatchObject({ safe: false, permission: { kind: 'ask' } });
+});
+
 test('a refused input says what is wrong by the names that the model knows (G51)', () => {
   const { registry } = place();
   expect(() => inputFor(registry.get('read')!, { file_path: 3 })).toThrow(/file_path/);
@@ -340,3 +371,17 @@ test.each(sandboxes)(
     expect(await fetching.canUse?.({ url: 'https://example.org' }, context)).toMatchObject({ kind: 'deny' });
   },
 );
+
+test('what a session left is forgotten when it was not used for 30 days, and its folder when it is gone (G51)', async () => {
+  const { cwd, dataDir, ours } = place();
+  const states = new ShellStates(dataDir);
+  await ours('bash', { command: 'mkdir a; cd a; export A=1' });
+  expect(states.folderOf('s-1', cwd)).toBe(join(cwd, 'a'));
+  expect(states.folderOf('s-1', join(cwd, 'b'))).toBeUndefined();
+  states.sweep(Date.now() + 29 * 24 * 3_600_000);
+  expect(readdirSync(join(dataDir, 'shells'))).toHaveLength(1);
+  await ours('bash', { command: 'rmdir ../a; ln -s /etc ../a' });
+  expect(states.folderOf('s-1', cwd)).toBeUndefined();
+  states.sweep(Date.now() + 31 * 24 * 3_600_000);
+  expect(readdirSync(join(dataDir, 'shells'))).toEqual([]);
+});

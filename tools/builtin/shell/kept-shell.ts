@@ -1,47 +1,74 @@
 // Keeps a shell's working directory and exported variables from one command of a session to the
 // next, although each command has a shell of its own (G51). The folder is reported at the end of
-// the output and checked before it counts. Variables stay in a file that only the session's own
-// commands write and read, inside their sandbox: Perdure never reads it.
+// the output, and is checked before it counts. Variables stay in a file that the session's own
+// commands write and read in their sandbox: Perdure never reads it.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { listEntries } from '../../../system/process/places.ts';
+import { z } from 'zod';
+import { readJsonFile, writeJsonFile } from '../../../system/json-file.ts';
+import { isInside, listEntries, realOf } from '../../../system/process/places.ts';
 
-/** Variables of sessions whose last command is so many days past are removed. */
+/** Shells whose last command is so many days past are forgotten. */
 const KEPT_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
 const LONGEST_PATH = 4_096;
 
-/** Where the variables of sessions are kept, in folders of their own. */
+/** Keeps the shells of sessions in folders of their own. */
 export class ShellStates {
   readonly #root: string;
 
-  /** `now` is in milliseconds since the epoch. */
-  constructor(dataDir: string, now = Date.now()) {
+  constructor(dataDir: string) {
     this.#root = join(dataDir, 'shells');
-    for (const { name } of listEntries(this.#root)) {
-      const folder = join(this.#root, name);
-      const { mtimeMs = now } = statSync(folder, { throwIfNoEntry: false }) ?? {};
-      if (mtimeMs < now - KEPT_DAYS * DAY_MS) rmSync(folder, { recursive: true, force: true });
+  }
+
+  /** Removes what was not used for long. `now` is in milliseconds since the epoch. */
+  sweep(now: number): void {
+    const changedAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    for (const place of listEntries(this.#root).map(({ name }) => join(this.#root, name))) {
+      const last = Math.max(changedAt(place), changedAt(join(place, VARIABLES)));
+      if (last < now - KEPT_DAYS * DAY_MS) rmSync(place, { recursive: true, force: true });
     }
   }
 
-  /** Makes the session's folder where it is missing, and returns it. */
+  /** Makes the folder of the session's variables where it is missing, and returns it. */
   open(session: string): string {
-    const folder = this.#folderOf(session);
+    const folder = join(this.#placeOf(session), VARIABLES);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return folder;
   }
 
-  /** Forgets the variables of the session. */
-  clear(session: string): void {
-    rmSync(this.#folderOf(session), { recursive: true, force: true });
+  /** Notes the folder of the workspace in which the session's next run begins. */
+  noteFolder(session: string, folder: string): void {
+    this.open(session);
+    writeJsonFile(this.#noteOf(session), { folder }, 'not durable');
   }
 
-  #folderOf(session: string): string {
+  /** Returns where the next command begins, if that is still a folder of the workspace. */
+  folderOf(session: string, workspace: string): string | undefined {
+    const noted = readJsonFile(this.#noteOf(session), noteSchema);
+    const folder = noted.kind === 'read' ? noted.value.folder : workspace;
+    return folder !== workspace && isInside(workspace, folder) && realOf(folder) === folder ? folder : undefined;
+  }
+
+  /** Forgets the variables and the folder of the session. */
+  clear(session: string): void {
+    rmSync(this.#placeOf(session), { recursive: true, force: true });
+  }
+
+  #placeOf(session: string): string {
     return join(this.#root, createHash('sha256').update(session).digest('hex').slice(0, 32));
   }
+
+  /** No command reaches it. */
+  #noteOf(session: string): string {
+    return join(this.#placeOf(session), 'folder.json');
+  }
 }
+
+/** The folder that the session's commands may write. */
+const VARIABLES = 'variables';
+const noteSchema = z.object({ folder: z.string() });
 
 /** One command of a shell that is kept. */
 export class KeptCommand {
@@ -120,7 +147,7 @@ const OWN_NAMES = 'PERDURE_*|__perdure_*|TRACEPARENT|GIT_CONFIG_*|LC_ALL|PWD|SHL
  * given is kept. Bash before 4 keeps none.
  */
 function keepVariables(folder: string): string {
-  const [file, next] = ['variables', 'next'].map((name) => quote(join(folder, name)));
+  const [file, next] = ['exported', 'next'].map((name) => quote(join(folder, name)));
   return [
     '__perdure_save() { :; }',
     'if ((BASH_VERSINFO[0] > 3)); then declare -A __perdure_given=()',
