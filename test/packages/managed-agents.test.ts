@@ -31,14 +31,14 @@ async function serve() {
     ]),
   );
   const look = 'l'.repeat(40);
-  mkdirSync(place.data, { recursive: true });
+  mkdirSync(place.data, { recursive: true, mode: 0o700 });
   const people = join(place.data, 'people.json');
   writeFileSync(people, JSON.stringify([{ name: 'ana', role: 'look', token: look }]), { mode: 0o600 });
   const port = await findFreePort();
   const agents = join(place.root, 'agents');
   const server = place.start(['serve', '--port', `${port}`, '--managed', agents, '--page-tokens', people]);
   await Promise.race([until(() => server.out().includes('managed agents ')), server.status]);
-  expect(server.err()).toBe('');
+  expect(server.out(), server.err()).toContain('managed agents ');
   await readyWorker(place);
   const owner = (await place.run('serve', '--token')).out.trim();
   const env = { ...place.env, BASE_URL: `http://127.0.0.1:${port}`, OWNER_TOKEN: owner, LOOK_TOKEN: look };
