@@ -81,7 +81,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer 
       typed.hear(event);
       status?.hear(event);
       if (event.type === 'run_start') always.in(event.cwd);
-      // What is typed from here on was mostly meant for the shell.
+      // Text typed from here on was mostly meant for the shell.
       isOver = event.type === 'result' ? typed.waiting() === null : isOver && event.type !== 'run_start';
       if (isApprovalEvent(event)) approvals.hear(event);
     },

@@ -104,7 +104,7 @@ type Reply = { readonly model: string; readonly tools: readonly string[] };
 
 type Waiting = Pick<SessionDescription, 'session' | 'approvals'>;
 
-/** What the transcript has, by run and iteration. */
+/** The replies and calls of the transcript, by run and iteration. */
 type ReadCalls = { readonly replies: Map<string, Reply>; readonly calls: Map<string, LoggedCall[]> };
 
 async function readCalls(

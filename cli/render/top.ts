@@ -36,7 +36,7 @@ export type TopLook = {
   readonly note: string | null;
 };
 
-/** The keys in their order; those with the highest number are left out first where room is short. */
+/** The keys in their order; where room is short, the highest numbers go first. */
 const KEYS = [
   ['↑↓ move', 2],
   ['↵ follow', 1],

@@ -317,7 +317,7 @@ function describeBare(patch: string): string {
   return /^old mode/m.test(patch) ? 'Its mode alone has changed.' : 'No lines have changed.';
 }
 
-/** Null where the text has no line in this place. */
+/** A line of each text; null where it has none in this place. */
 type SidePair = { readonly before: string | null; readonly after: string | null };
 
 /** Puts added lines next to the removed ones that they follow; others stand on both sides. */

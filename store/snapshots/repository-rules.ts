@@ -15,7 +15,7 @@ export type OwnRules = { readonly rules: readonly IgnoreRules[]; readonly ignore
 /** The rules that hold for a folder from outside of it, and the top of its repository. */
 export type RulesAbove = OwnRules & { readonly top: RawPath | null };
 
-/** What a person has set for all repositories. */
+/** A person's settings for all repositories. */
 export type PersonalSettings = {
   /** What is ignored, as the text of a file of rules. */
   readonly rules: string;

@@ -299,7 +299,7 @@ type MergePorts = {
 /** Three versions of a file; the blobs are those of snapshots, and none stands for an empty one. */
 type Versions = { readonly here: Buffer; readonly base: string | null; readonly wanted: string };
 
-/** Null where a version is not text. */
+/** The merged text; null where a version is binary. */
 type Merged = { readonly content: Buffer; readonly isClean: boolean } | null;
 
 /** Git's status counts the conflicts, and from 128 on it tells of a failure. */

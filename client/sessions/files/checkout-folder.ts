@@ -69,7 +69,7 @@ export class CheckoutFolder {
     this.#programs = programs;
   }
 
-  /** Looks at a file. `deleted` are paths that are to be deleted: they are in nobody's way. */
+  /** Looks at a file. `deleted` are paths about to go: they block nothing. */
   async look(path: RawPath, deleted: ReadonlySet<RawPath>): Promise<Look> {
     if (!isBelow(path)) return 'blocked';
     try {
@@ -83,7 +83,7 @@ export class CheckoutFolder {
     }
   }
 
-  /** Reads a file that was looked at; null where it is no file any more. */
+  /** Reads a file that was looked at; null once it's something else. */
   async read(path: RawPath): Promise<Buffer | null> {
     try {
       return await this.#inFolderOf(path, false, (entry) =>

@@ -55,7 +55,7 @@ export type RestoreAnswer =
   /** Nothing was written: something that no snapshot holds is where a folder is to be. */
   | { readonly kind: 'in_the_way'; readonly path: RawPath };
 
-/** What is about to be done. */
+/** The next step. */
 export type RestoreStep = {
   readonly kind:
     PutStep | 'delete' | 'remove_folder' | 'make_folder' | 'close_folder' | 'permit_folder' | 'clear' | 'end';
