@@ -41,20 +41,29 @@ export function MapFrame({ standing }: { readonly standing: Standing }) {
   return (
     <section
       id="map"
-      class={`map lanes-${expected}`}
+      class="map"
       aria-label="To the clock"
       data-map={`/sessions/${description.session}/map`}
     >
-      <MapBody lanes={lanes} />
+      <MapBody lanes={lanes} room={expected} />
     </section>
   );
 }
 
-export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes }) {
+type MapProps = {
+  readonly lanes: Lanes;
+  /** Lanes of agents to leave room for: the map keeps its height when they come. */
+  readonly room?: number;
+};
+
+export function MapBody({ lanes: { from, to, lanes }, room = 0 }: MapProps) {
   return (
     <div class="map-body" id="map-body" data-moments={`${Math.round(from)} ${Math.round(to)}`}>
       {lanes.map((lane, at) => (
         <LaneRow lane={lane} from={from} to={to} isRoot={at === 0} />
+      ))}
+      {Array.from({ length: Math.max(0, room + 1 - lanes.length) }, () => (
+        <div class="lane" aria-hidden="true" />
       ))}
       <div class="map-axis" aria-hidden="true" />
       <ul class="row wrap legend" aria-label="Colours">
