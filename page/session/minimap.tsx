@@ -39,12 +39,7 @@ export function MapFrame({ standing }: { readonly standing: Standing }) {
   });
   const expected = Math.min(MOST_LANES, Math.max(agents.length, transcriptFacts(items).agents.length));
   return (
-    <section
-      id="map"
-      class="map"
-      aria-label="To the clock"
-      data-map={`/sessions/${description.session}/map`}
-    >
+    <section id="map" class="map" aria-label="To the clock" data-map={`/sessions/${description.session}/map`}>
       <MapBody lanes={lanes} room={expected} />
     </section>
   );
