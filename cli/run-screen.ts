@@ -28,10 +28,7 @@ export type RunScreen = {
   takeMessages(): void;
   /** Asks the person at the terminal; null without one. */
   readonly input: Pick<Input, 'choose' | 'pick' | 'write'> | null;
-  /**
-   * Removes the changing lines. Resolves when typed messages and answers have been delivered or
-   * have failed.
-   */
+  /** Removes the changing lines. Resolves when typed text has been delivered, or has failed. */
   end(): Promise<void>;
 };
 

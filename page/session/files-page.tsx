@@ -18,7 +18,7 @@ import { changeCounts, CountWords, DiffFigure } from '../transcript/call-input.t
 import { placeOf } from '../transcript/call-card.tsx';
 import { readPatch, readSessionFiles, type SessionFile, type SessionFiles } from './session-files.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
-import { type DiffLine, DiffLines } from '../transcript/diff-lines.tsx';
+import { type PatchLine, DiffLines } from '../transcript/diff-lines.tsx';
 import { languageOf } from '../text/code-tokens.ts';
 import { Tokens } from '../text/markdown-view.tsx';
 
@@ -304,7 +304,7 @@ function PatchFigure({ path, patch }: { readonly path: string; readonly patch: s
   );
 }
 
-function patchLine(row: string): DiffLine {
+function patchLine(row: string): PatchLine {
   if (row.startsWith('@@') || row.startsWith('\\')) return { mark: '@', text: row };
   const mark = row.startsWith('+') ? '+' : row.startsWith('-') ? '-' : ' ';
   return { mark, text: row.slice(1) };

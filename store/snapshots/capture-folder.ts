@@ -36,7 +36,7 @@ import {
 import { withPermissionChanges } from './permission-changes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
 import { createTemporaryCheck } from './restore/temporary-names.ts';
-import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
+import { collectFiles, readSaved, replaceSavedFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, leaveOutData, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 import type { ShadowReading } from './run-held.ts';
@@ -167,7 +167,7 @@ export class FolderCapture {
     collectFiles(this.#index.top, '', files);
     const body = JSON.stringify({ last: this.#last, isPacked: this.#isPacked, files });
     const sum = createHash('sha256').update(body).digest('hex');
-    replaceFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
+    replaceSavedFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
     this.#isSaved = true;
   }
 
@@ -463,7 +463,7 @@ export class FolderCapture {
   #leavePack(pack: Buffer): void {
     const folder = outgoingOf(this.#place);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    replaceFile(join(folder, createHash('sha256').update(pack).digest('hex')), pack);
+    replaceSavedFile(join(folder, createHash('sha256').update(pack).digest('hex')), pack);
   }
 
   /** Returns the objects of a snapshot that the repository has; null when a tree is missing. */

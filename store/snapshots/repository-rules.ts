@@ -7,7 +7,7 @@ import { type IgnoreRule, type IgnoreRules, isIgnored, parseIgnoreFile } from '.
 import { bytesOf, type RawPath } from './listing.ts';
 import { readBeginning } from './read-beginning.ts';
 import { homedir } from 'node:os';
-import { type AskedPlace, RepositoryQuestion } from './ask-repository.ts';
+import { type RepositoryPlace, RepositoryQuestion } from './ask-repository.ts';
 
 /** Rules of a repository, and whether it ignores the case of names. */
 export type OwnRules = { readonly rules: readonly IgnoreRules[]; readonly ignoresCase: boolean };
@@ -167,7 +167,7 @@ type Known = {
 };
 
 /** `common` is the folder of git's own that work trees share. */
-type CasePlace = Omit<AskedPlace, 'folder'> & { readonly common: RawPath };
+type CasePlace = Omit<RepositoryPlace, 'folder'> & { readonly common: RawPath };
 
 const configOf = ({ common }: CasePlace): RawPath => `${common}/config`;
 

@@ -19,7 +19,7 @@ import { wholeLines } from '../read-beginning.ts';
 import { clearStaged, StagedFiles } from './staged-files.ts';
 import { temporaryName } from './temporary-names.ts';
 import { join } from 'node:path';
-import { readText, replaceFile } from '../saved-files.ts';
+import { readText, replaceSavedFile } from '../saved-files.ts';
 
 export type RestoreRequest = {
   readonly place: ShadowPlace;
@@ -424,7 +424,7 @@ class OthersFolders {
     const own = new Set([...known, ...toBe]);
     const others = now.filter((folder) => this.#folders.has(folder) || !own.has(folder));
     const isSame = others.length === this.#folders.size && others.every((folder) => this.#folders.has(folder));
-    if (!isSame) replaceFile(this.#path, others.join('\0'));
+    if (!isSame) replaceSavedFile(this.#path, others.join('\0'));
   }
 }
 
