@@ -157,12 +157,7 @@ function headLine(paint: Paint, counts: SessionCounts, rows: readonly GroupedSes
   return `${paint.bold('Perdure')}  ${visible.map(([count, words, colour]) => colour(`${count} ${words}`)).join(' · ')}`;
 }
 
-function groupLine(
-  paint: Paint,
-  group: ListedGroup,
-  { columns, visible, widths }: RowPlace,
-  isFirst: boolean,
-): string {
+function groupLine(paint: Paint, group: ListedGroup, { columns, visible, widths }: RowPlace, isFirst: boolean): string {
   if (!isFirst) return groupHeading(paint, group);
   const heads = cellsText(HEADINGS, { visible, widths });
   return `${groupHeading(paint, group)}${paint.dim(heads.padStart(columns - group.length))}`;
@@ -213,11 +208,7 @@ function padCell(text: string, width: number): string {
   return cut + ' '.repeat(Math.max(0, width - displayWidth(cut)));
 }
 
-function ageOf(
-  { approvals = [], startedAt, running, closedAt }: SessionInfo,
-  group: ListedGroup,
-  now: number,
-): string {
+function ageOf({ approvals = [], startedAt, running, closedAt }: SessionInfo, group: ListedGroup, now: number): string {
   const times = approvals.map(({ askedAt }) => askedAt ?? now);
   const since =
     group === 'NEEDS YOU' && times.length > 0

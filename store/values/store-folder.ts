@@ -68,7 +68,8 @@ export function requireStore(dir: string, files: Files): void {
   if (known === undefined || (known.stamp !== null && known.stamp === stampOf(dir))) return;
   const path = `${dir}/store.json`;
   try {
-    if (!files.exists(path) || parseStoreIdentity(dir, path, files.readNow(path)).id !== known.id) throw storeGoneError(dir);
+    if (!files.exists(path) || parseStoreIdentity(dir, path, files.readNow(path)).id !== known.id)
+      throw storeGoneError(dir);
   } catch (error) {
     throw toStoreError('open the store', dir, error);
   }
