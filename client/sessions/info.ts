@@ -122,6 +122,7 @@ const memoSchema = z.object({
   approvals: z.array(pending).optional(),
   answered: z.array(answered).optional(),
   parkedUntil: z.number().optional(),
+  waits: z.number().optional(),
   background: z.number().optional(),
   head: z.string().nullable().catch(null),
   last: lastRun.nullable().catch(null),

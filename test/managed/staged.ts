@@ -3,7 +3,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import { managedApp } from '../../managed/app.ts';
-import type { ManagedPorts } from '../../managed/ports.ts';
+import type { ManagedActing, ManagedPorts } from '../../managed/ports.ts';
 import type { SessionDescription } from '../../client/index.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
@@ -57,11 +57,14 @@ export function stagedManaged(
         return { session, messageId: options.messageId as never };
       },
       interrupt: note('interrupt'),
+      approve: note('approve') as ManagedActing['approve'],
+      deny: note('deny') as ManagedActing['deny'],
       cancel: async (session) => {
         calls.push(['cancel', session]);
         described.set(session, { ...described.get(session)!, status: 'cancelled', phase: 'closed' });
       },
     }),
+    giveResult: async (session, given) => void calls.push(['giveResult', session, given]),
     describe: async (session) => {
       const found = described.get(session);
       if (!found) throw new ClientProblem('no_session', `no session ${session}`);
