@@ -2,6 +2,7 @@
 // worker in processes of their own, killed while calls wait and after they were settled.
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type {
   BetaManagedAgentsEventParams,
@@ -140,7 +141,9 @@ test('asks are allowed or denied with a message, and what is left is told again 
   const deny = { type: 'user.tool_confirmation' as const, tool_use_id: file, result: 'deny' as const };
   expect((await errorOf(send({ ...deny, tool_use_id: custom }))).message).toContain('agent.custom_tool_use');
   expect((await errorOf(send({ ...deny, tool_use_id: 'sevt_x' }))).message).toContain('no call of this session');
-  expect((await errorOf(send({ ...deny, result: 'allow', deny_message: 'x' }))).message).toContain('"deny" alone');
+  expect((await errorOf(send({ ...deny, result: 'allow', deny_message: 'x' }))).message).toContain(
+    'deny_message goes with',
+  );
   await send({ ...deny, deny_message: 'no files', session_thread_id: 'sthr_1' } as never);
   expect((await errorOf(send({ ...deny, result: 'allow' }))).message).toContain('settled already');
   expect(await waitsFor(1)).toEqual([custom]);
@@ -249,16 +252,15 @@ test('the SDK’s own runner of tools carries out custom calls until the turn en
   const runner = client.beta.sessions.events.toolRunner(id, {
     maxIdleMs: 200,
     tools: [
-      {
-        type: 'custom',
+      betaTool({
         name: 'get_order',
-        input_schema: { type: 'object' },
-        parse: (input: unknown) => input,
-        run: (input: unknown) => {
+        description: 'Looks up an order.',
+        inputSchema: { type: 'object', properties: { id: { type: 'string' } } },
+        run: (input) => {
           asked.push(input);
           return 'shipped';
         },
-      } as never,
+      }),
     ],
   });
   const done: boolean[] = [];
