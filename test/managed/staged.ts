@@ -3,7 +3,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import { managedApp } from '../../managed/app.ts';
-import type { ManagedActing, ManagedPorts } from '../../managed/ports.ts';
+import type { ManagedPorts } from '../../managed/ports.ts';
 import type { SessionDescription } from '../../client/index.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
@@ -47,6 +47,13 @@ export function stagedManaged(
     (name: string) =>
     async (session: string, ...more: unknown[]): Promise<void> =>
       void calls.push([name, session, ...more]);
+  const decision =
+    (name: string) =>
+    async (session: string, ...more: unknown[]): Promise<never> => {
+      calls.push([name, session, ...more]);
+      // Nobody looks at what was decided about.
+      return undefined as never;
+    };
   const ports: ManagedPorts = {
     as: (by) => ({
       start: async (prompt, options = {}) => {
@@ -58,8 +65,8 @@ export function stagedManaged(
         return { session, messageId: options.messageId as never };
       },
       interrupt: note('interrupt'),
-      approve: note('approve') as ManagedActing['approve'],
-      deny: note('deny') as ManagedActing['deny'],
+      approve: decision('approve'),
+      deny: decision('deny'),
       cancel: async (session) => {
         calls.push(['cancel', session]);
         described.set(session, { ...described.get(session)!, status: 'cancelled', phase: 'closed' });
