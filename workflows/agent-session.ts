@@ -88,10 +88,12 @@ function hasWork({ inbox, isRewinding, hosting }: Session): boolean {
   return inbox.count > 0 && !isRewinding && !hosting.isMoving;
 }
 
-function firstCarry({ options }: SessionInput, chain: string): Carry {
+/** An agent begins where its parent works. */
+function firstCarry({ options, agent: { host, place } = {} }: ResumedInput, chain: string): Carry {
   const inbox = { queue: [], seen: [] };
   const nothing = { step: 0, head: null, runs: 0, begun: false, last: null, snips: [], run: null };
-  return { chain, options, inbox, context: noContext, ...nothing };
+  const at = { ...(host && { host }), ...(place && { place, workspace: place }) };
+  return { chain, options, inbox, context: noContext, ...nothing, ...at };
 }
 
 /** The result when not even the first run could be stored. */

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { keySegment, parseStored, type Store, StoreError } from '../../store/values/store.ts';
+import type { SessionHost, WorkspacePlace } from '../../workflows/contract/hosts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 const host = z.object({ id: z.string(), name: z.string() });
@@ -53,4 +54,27 @@ export async function createHostRecord(
   const found = schema.safeParse(parseStored(created.bytes));
   // A create that took effect while its answer was lost finds itself.
   return found.success && found.data.nonce === own.nonce;
+}
+
+/** `host`: where a run was opened because its message names the folder. */
+export type Return = {
+  readonly session: SessionId;
+  readonly root: SessionId;
+  readonly host: SessionHost;
+  readonly place: WorkspacePlace;
+};
+
+/**
+ * Records that a session is back where it had left this folder: those who work there with it look
+ * for it by its last move.
+ */
+export async function recordReturn(
+  store: Pick<Store, 'create' | 'read'>,
+  { session, root, host: { id, name }, place }: Return,
+): Promise<void> {
+  const { records, next } = await readHostRecords(store, root);
+  const last = records.findLast(({ folders }) => folders.includes(place.path));
+  if (!last || last.host.id === id) return;
+  const { head, folders, at } = last;
+  await createHostRecord(store, next, { session, from: last.host.id, host: { id, name }, head, place, folders, at });
 }

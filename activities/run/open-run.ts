@@ -20,6 +20,7 @@ import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { deferLimit } from '../../tools/deferred-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
+import { recordReturn } from '../hosts/host-record.ts';
 import { emptiedFailure, isEmptied } from '../hosts/require-folder.ts';
 import { findRunModels } from './run-models.ts';
 import { createRunNews } from './run-news.ts';
@@ -74,8 +75,8 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       deps,
     );
     const missing = cwd.isMissing ? options.cwd : extra.missing;
-    if (cwd.isMissing && input.onHost && (await isEmptied(deps, attempt.session, options.cwd)))
-      throw emptiedFailure(deps, options.cwd);
+    const mayBeEmptied = input.onHost && (cwd.isMissing || !input.begins);
+    if (mayBeEmptied && (await isEmptied(deps, folderOf(attempt, input)))) throw emptiedFailure(deps, options.cwd);
     if (missing !== undefined) leaveToAnother(deps, attempt, input, `has no folder ${missing}`);
     if (deps.hosts?.isLeaving()) leaveToAnother(deps, attempt, input, 'is draining');
     const problem = (cwd.isMissing ? describeMissingFolder(deps, input) : undefined) ?? cwd.problem ?? extra.problem;
@@ -105,6 +106,8 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     await announceRun(deps, attempt, config, { ...started, step, news: await newsOf(config) });
     deps.attachments.prefetch(config);
     const host = hostOf(deps, attempt, input, [cwd.path, ...folders]);
+    if (host && !input.onHost && !input.begins)
+      await recordReturn(deps.store, { ...folderOf(attempt, input), host, place: cwd.place });
     const names = chosen.models.map(({ name }) => name);
     return {
       kind: 'opened',
@@ -116,6 +119,12 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     };
   };
 }
+
+const folderOf = ({ session }: Attempt, { agent, options: { cwd } }: OpenRun) => ({
+  session,
+  root: agent?.root ?? session,
+  cwd,
+});
 
 /** Notes that the session works on this host, which it may leave unless it is to stay (T18). */
 function hostOf(

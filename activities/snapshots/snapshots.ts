@@ -220,8 +220,8 @@ export class WorkerSnapshots implements Snapshots {
 
   readonly rootsOf = rootsOf;
 
-  uncapturedCalls(config: RunConfig, view: View): readonly string[] {
-    return view.from(findUnjudged(view)).flatMap((entry) => effectsIn(this.#options, config, entry));
+  uncapturedCalls(config: RunConfig, view: View, at: number): readonly string[] {
+    return view.from(findUnjudged(view, at)).flatMap((entry) => effectsIn(this.#options, config, entry));
   }
 
   checkOut(about: CheckOutAbout): Promise<FilesCheckedOut> {
@@ -307,12 +307,13 @@ function rootsOf({ cwd, folders = [] }: Pick<RunConfig, 'cwd' | 'folders'>): rea
 type UnjudgedEntries = { readonly fresh: readonly Entry[]; readonly isOwed: boolean };
 
 /**
- * Finds the first entry that no stored capture has looked at. A capture that is stored with a reply
- * was taken before that reply.
+ * Finds the first entry that no stored capture has looked at, of those taken until `at`. A capture
+ * that is stored with a reply was taken before that reply.
  */
-function findUnjudged(view: View): number {
+function findUnjudged(view: View, at = Infinity): number {
+  const isCapture = (entry: Entry | undefined): boolean => entry?.kind === 'files' && entry.at <= at;
   let position = view.length - 1;
-  while (position >= 0 && view.at(position)?.kind !== 'files') position -= 1;
+  while (position >= 0 && !isCapture(view.at(position))) position -= 1;
   const captured = position;
   while (position > 0) {
     const kind = view.at((position -= 1))?.kind;

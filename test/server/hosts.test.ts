@@ -3,8 +3,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agentsOf } from '../support/agents.ts';
-import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
 import { follower } from '../support/follower.ts';
@@ -298,29 +296,4 @@ test('a session whose run ends with the step under way moves then (T20)', async 
   await session.ended(2);
   await until(async () => ((await session.memo()) as { host?: { id: string } }).host?.id === 'elsewhere');
   await other.stop();
-});
-
-test('a session whose agents work in its folder in the background does not move without them (T20 L71)', async () => {
-  const config = { snapshots: true };
-  const held = gate();
-  const h = await harness({
-    script: byPrompt({
-      'Go.': [reply([agentCall('A.', { background: true })]), reply('It is on its way.'), reply('It has ended.')],
-      'A.': [reply('Three.', { hold: held.hold })],
-    }),
-    worker: { host: here, config },
-  });
-  const session = await h.open('Go.');
-  await session.ended(1);
-  const agent = await until(async () => (await agentsOf(h, session.id)).find(({ id }) => id !== session.id) ?? null);
-  const refusals = [
-    [session.id, 'Agents of the session are at work in its folder'],
-    [agent.id, 'An agent moves with the session that started it'],
-  ] as const;
-  for (const [id, why] of refusals) {
-    const move = h.client.workflow.getHandle(id).executeUpdate('move', { args: [{}] });
-    await expect(move).rejects.toMatchObject({ cause: { message: expect.stringContaining(why) as string } });
-  }
-  held.release();
-  await session.ended(2);
 });
