@@ -89,7 +89,8 @@ function hasWork({ inbox, isRewinding, hosting }: Session): boolean {
 }
 
 /** An agent begins where its parent works. */
-function firstCarry({ options, agent: { host, place } = {} }: ResumedInput, chain: string): Carry {
+function firstCarry({ options, agent }: ResumedInput, chain: string): Carry {
+  const { host, place } = agent ?? {};
   const inbox = { queue: [], seen: [] };
   const nothing = { step: 0, head: null, runs: 0, begun: false, last: null, snips: [], run: null };
   const at = { ...(host && { host }), ...(place && { place, workspace: place }) };

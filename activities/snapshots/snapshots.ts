@@ -308,13 +308,15 @@ type UnjudgedEntries = { readonly fresh: readonly Entry[]; readonly isOwed: bool
 
 /**
  * Finds the first entry that no stored capture has looked at, of those taken until `at`. A capture
- * that is stored with a reply was taken before that reply.
+ * that is stored with a reply was taken before that reply; one of a host that was left at will, after
+ * all calls.
  */
 function findUnjudged(view: View, at = Infinity): number {
   const isCapture = (entry: Entry | undefined): boolean => entry?.kind === 'files' && entry.at <= at;
   let position = view.length - 1;
   while (position >= 0 && !isCapture(view.at(position))) position -= 1;
   const captured = position;
+  if (isOfMove(view.at(captured + 1))) return captured + 1;
   while (position > 0) {
     const kind = view.at((position -= 1))?.kind;
     if (kind === 'reply') return position;
@@ -322,6 +324,9 @@ function findUnjudged(view: View, at = Infinity): number {
   }
   return captured + 1;
 }
+
+const isOfMove = (entry: Entry | undefined): boolean =>
+  entry?.kind === 'notice' && entry.notice.kind === 'host_changed' && entry.notice.because === 'moved';
 
 /** Tells whether a call may have changed files, or a run has begun. */
 function mayHaveChanged(means: Pick<SnapshotsOptions, 'tools'>, config: RunConfig, entries: readonly Entry[]): boolean {
