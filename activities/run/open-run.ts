@@ -1,4 +1,5 @@
 // Opens a run: takes the snapshot that it works with to its end (L57), or says why it cannot start.
+import { resolve } from 'node:path';
 import type { AlertKind, Notice, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
@@ -24,7 +25,7 @@ import { recordReturn } from '../hosts/host-record.ts';
 import { emptiedFailure, isEmptied } from '../hosts/require-folder.ts';
 import { findRunModels } from './run-models.ts';
 import { createRunNews } from './run-news.ts';
-import { findExtraFolders, findWorkspace } from './folders.ts';
+import { findExtraFolders, findWorkspace, makeWorkspace } from './folders.ts';
 import { buildRules } from './rules.ts';
 import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
 import { isAboutSome, findIdleRules, mistakenRule } from '../../tools/rules/match-rules.ts';
@@ -68,7 +69,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const chosen = await findRunModels(deps, options);
     if (typeof chosen === 'string') return { kind: 'refused', detail: chosen };
-    const cwd = await findWorkspace(options.cwd, deps.dataDir, input.place);
+    const cwd = await findOrMakeWorkspace(deps, input);
     const extra = await findExtraFolders(
       options.additionalDirectories ?? deps.defaults.additionalDirectories,
       cwd.path,
@@ -118,6 +119,14 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       ...(host && { host }),
     };
   };
+}
+
+/** The host that opens the first run of a session makes its folder, where it is set up to. */
+async function findOrMakeWorkspace({ dataDir, workspaces }: Deps, { options: { cwd }, place, onHost }: OpenRun) {
+  const found = await findWorkspace(cwd, dataDir, place);
+  const isToMake = found.isMissing && !onHost && place === undefined && resolve(cwd, '..') === workspaces;
+  if (!isToMake || !(await makeWorkspace(cwd))) return found;
+  return await findWorkspace(cwd, dataDir);
 }
 
 const folderOf = ({ session }: Attempt, { agent, options: { cwd } }: OpenRun) => ({

@@ -8,6 +8,7 @@ import { hostQueue } from '../../workflows/contract/session.ts';
 import { follower } from '../support/follower.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
 const here = { id: 'here', name: 'host-one' };
@@ -296,4 +297,26 @@ test('a session whose run ends with the step under way moves then (T20)', async 
   await session.ended(2);
   await until(async () => ((await session.memo()) as { host?: { id: string } }).host?.id === 'elsewhere');
   await other.stop();
+});
+
+test('a worker that is set up to makes the workspace of a new session, and of no other (PERDURE_WORKSPACES)', async () => {
+  const folder = tempDir();
+  const h = await harness({
+    script: [reply([toolUse('write', { path: 'a', content: 'a\n' })]), reply('One.')],
+    worker: { host: here },
+    env: { PERDURE_WORKSPACES: folder },
+  });
+  const cwd = join(folder, 'sesn_1');
+  const session = await h.open('Go.', { cwd });
+  await session.ended(1);
+  expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('a\n');
+  rmSync(cwd, { recursive: true });
+  await session.send('Go on.');
+  expect(await session.ended(2)).toMatchObject({
+    terminal: { detail: expect.stringContaining('is gone from host host-one') as string },
+  });
+  expect(existsSync(cwd)).toBe(false);
+  const below = await h.open('Go.', { cwd: join(cwd, 'below') });
+  await until(async () => /host host-one has no folder/.test((await below.lastFailure()) ?? ''));
+  expect(existsSync(cwd)).toBe(false);
 });

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { readHostRecords } from '../../activities/hosts/host-record.ts';
+import { openKeyRing } from '../../connection/payloads/key-ring.ts';
 import { gate, reply, toolUse, type ParsedRequest } from '../../scripted-model/index.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
@@ -51,7 +52,8 @@ async function endAll(workers: readonly Command[]): Promise<void> {
 async function recordsOf({ env }: HostPlace, session: SessionId): Promise<readonly string[]> {
   useS3Keys();
   const [, prefix] = /^s3:\/\/[^/]+\/(.*)$/.exec(String(env['PERDURE_STORE'])) ?? [];
-  const { records } = await readHostRecords(sharedStore({ prefix: String(prefix) }), session);
+  const keys = openKeyRing(String(env['PERDURE_CODEC_KEYS']), 'its keys are missing');
+  const { records } = await readHostRecords(sharedStore({ prefix: String(prefix), keys }), session);
   return records.map(({ from, host }) => `${from} > ${host.id}`);
 }
 
@@ -80,7 +82,7 @@ async function killedTaking(fault: Extract<Fault, 'hang before' | 'hang after'>)
   wipe(one);
   const second = await readyWorker(two);
   await until(() => isAsked);
-  if (fault === 'hang after') await until(async () => (await recordsOf(one, id)).length === 1);
+  if (fault === 'hang after') await until(async () => (await recordsOf(two, id)).length === 1);
   expect(readFile(one, 'a')).toBe('a\n');
   second.signal('SIGKILL');
   await second.status;
@@ -98,12 +100,12 @@ test('a take-over that is killed between files and record is made by another hos
   hideWorkspace(elsewhere.one);
   const third = await readyWorker(elsewhere.three);
   await endsOn(elsewhere.three, elsewhere);
-  expect(await recordsOf(elsewhere.one, elsewhere.id)).toEqual(['host-one > host-three']);
+  expect(await recordsOf(elsewhere.three, elsewhere.id)).toEqual(['host-one > host-three']);
 
   again.two.env['AWS_ENDPOINT_URL_S3'] = again.one.env['AWS_ENDPOINT_URL_S3'];
   const back = await readyWorker(again.two);
   await endsOn(again.two, again);
-  expect(await recordsOf(again.one, again.id)).toEqual(['host-one > host-two']);
+  expect(await recordsOf(again.two, again.id)).toEqual(['host-one > host-two']);
   for (const { model } of [elsewhere, again]) expect(model.requests).toHaveLength(3);
   await endAll([third, back]);
 });
@@ -113,7 +115,7 @@ test('a host that dies when the store has made it the session’s is left in tur
   hideWorkspace(taken.one);
   const third = await readyWorker(taken.three);
   await endsOn(taken.three, taken);
-  expect(await recordsOf(taken.one, taken.id)).toEqual(['host-one > host-two', 'host-two > host-three']);
+  expect(await recordsOf(taken.three, taken.id)).toEqual(['host-one > host-two', 'host-two > host-three']);
   expect(taken.model.requests).toHaveLength(3);
   await endAll([third]);
 });
