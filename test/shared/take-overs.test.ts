@@ -221,7 +221,8 @@ test('a session that follows its agent to another host is told which of its own 
   const [one, two] = [host('host-one'), host('host-two')];
   const first = await readyWorker(one);
   const id = (await one.run('start', ...BYPASS, 'Go')).out.trim();
-  const asked = (prompt: string): number => model.requests.filter(({ body }) => promptOf(body as ParsedRequest) === prompt).length;
+  const asked = (prompt: string): number =>
+    model.requests.filter(({ body }) => promptOf(body as ParsedRequest) === prompt).length;
   await until(() => asked('Help') === 2);
   sessionWrites.release();
   expect(await lastOf(one, id)).toMatchObject({ text: 'First.' });

@@ -100,7 +100,13 @@ export class Driven {
   async isIdle(): Promise<boolean> {
     const { memo, raw } = await this.#handle.describe();
     const { phase, runs, last, background } = (memo?.[MEMO_KEY] ?? {}) as Partial<SessionMemo>;
-    return phase === 'idle' && !background && last?.run === runs && !raw.pendingWorkflowTask && !raw.pendingActivities?.length;
+    return (
+      phase === 'idle' &&
+      !background &&
+      last?.run === runs &&
+      !raw.pendingWorkflowTask &&
+      !raw.pendingActivities?.length
+    );
   }
 
   get #handle() {

@@ -100,7 +100,8 @@ async function readTold(store: Store, { id, name, head, host }: Transcript) {
 }
 
 const toldBy = (all: readonly Ended[]): readonly Told[] => all.flatMap((one) => [one, ...one.agents]);
-const callsOf = ({ story, agents }: Ended): readonly Call[] => [story, ...agents.map((one) => one.story)].flatMap((one) => one.calls);
+const callsOf = ({ story, agents }: Ended): readonly Call[] =>
+  [story, ...agents.map((one) => one.story)].flatMap((one) => one.calls);
 
 const findHost = (hosts: readonly Host[], at: SessionHost | undefined): Host | undefined =>
   hosts.find(({ name }) => name === at?.id);
@@ -152,7 +153,9 @@ function judgeEnds(all: readonly Ended[]): Row {
     faults: [
       ...faults,
       ...failed,
-      ...away.filter((one) => !unbegun.includes(one)).map((one) => about(one, `it ended with ${one.story.ends.join()}`)),
+      ...away
+        .filter((one) => !unbegun.includes(one))
+        .map((one) => about(one, `it ended with ${one.story.ends.join()}`)),
     ],
   };
 }

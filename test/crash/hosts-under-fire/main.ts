@@ -157,7 +157,13 @@ function writeSettings(folder: string): string {
 }
 
 async function startHosts(folder: string, { env }: Services): Promise<readonly Host[]> {
-  const own = { HOME: '/srv/home', TMPDIR: '/srv/tmp', PERDURE_DATA: DATA, XDG_CONFIG_HOME: writeSettings(folder), PERDURE_ON_DRAIN: 'leave' };
+  const own = {
+    HOME: '/srv/home',
+    TMPDIR: '/srv/tmp',
+    PERDURE_DATA: DATA,
+    XDG_CONFIG_HOME: writeSettings(folder),
+    PERDURE_ON_DRAIN: 'leave',
+  };
   const hosts = Array.from({ length: HOSTS }, (_, at) => new Host({ place: at + 1, folder, env: { ...env, ...own } }));
   await Promise.all(hosts.map((host) => host.start()));
   return hosts;
