@@ -12,6 +12,7 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
+import { isAgentNotice } from '../../store/view/agent-end.ts';
 import type { View } from '../../store/view/view.ts';
 import type { FilesEntry, RootSnapshot } from '../../store/snapshots/files-entry.ts';
 import { findLastSnapshot } from '../../store/snapshots/compare.ts';
@@ -328,9 +329,11 @@ function findUnjudged(view: View, at = Infinity): number {
 const isOfMove = (entry: Entry | undefined): boolean =>
   entry?.kind === 'notice' && entry.notice.kind === 'host_changed' && entry.notice.because === 'moved';
 
-/** Tells whether a call may have changed files, or a run has begun. */
+/** Tells whether a call or an agent may have changed files, or a run has begun. */
 function mayHaveChanged(means: Pick<SnapshotsOptions, 'tools'>, config: RunConfig, entries: readonly Entry[]): boolean {
-  return entries.some((entry) => entry.kind === 'run_started' || effectsIn(means, config, entry).length > 0);
+  const isSign = (entry: Entry): boolean =>
+    entry.kind === 'run_started' || (entry.kind === 'notice' && isAgentNotice(entry.notice));
+  return entries.some((entry) => isSign(entry) || effectsIn(means, config, entry).length > 0);
 }
 
 /** Names the calls of a reply that may have changed files. */

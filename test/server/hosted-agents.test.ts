@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
 import { agentsEnded, agentsOf, outcomes } from '../support/agents.ts';
-import { agentCall, byPrompt } from '../support/by-prompt.ts';
+import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { initRepository } from '../support/repository.ts';
@@ -156,4 +156,29 @@ test('an agent does not follow its session to a host that a message has left for
   expect(await session.memo()).toMatchObject({ host: { id: 'third' } });
   expect(readFileSync(join(h.cwd, 'a'), 'utf8')).toBe('a\n');
   await third.stop();
+});
+
+test('what an agent in the background has changed is captured by its session when its end is read (T1 L71)', async () => {
+  const [agentWorks, sessionReads] = [gate(), gate()];
+  const reads = [toolUse('glob', { pattern: '*' })];
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [
+        reply([agentCall('A.', { background: true })]),
+        reply(reads),
+        reply(reads, { hold: sessionReads.hold }),
+        reply('Done.'),
+      ],
+      'A.': [reply([toolUse('write', { path: 'a', content: 'a\n' })], { hold: agentWorks.hold }), reply('Three.')],
+    }),
+    worker: { host: here, config: { snapshots: true } },
+  });
+  const session = await h.open('Go.');
+  await until(() => h.bodies().filter((body) => promptOf(body) === 'Go.').length === 3);
+  agentWorks.release();
+  await agentsEnded(h, session.id, 1);
+  sessionReads.release();
+  await session.ended(1);
+  const files = (await session.entries()).flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
+  expect(files.flatMap(({ names }) => names)).toContain('a');
 });

@@ -55,7 +55,7 @@ export async function judge(evidence: Evidence): Promise<readonly Row[]> {
     judgeEffects(ended, evidence.effects),
     judgeMessages(ended),
     judgeFolders(ended),
-    judgeLines(ended),
+    judgeLines(ended, evidence.effects),
     judgeHosts(ended, evidence),
     judgeMoves(ended),
     judgeTranscripts(ended),
@@ -201,16 +201,19 @@ function judgeFolders(all: readonly Ended[]): Row {
   return { claim: 'each folder equals its last snapshot', counts: `${all.length} folders`, faults };
 }
 
-/** What the model has read as done is in the folder, unless a later move lost it and says so. */
-function judgeLines(all: readonly Ended[]): Row {
+/** What a model has read as done is in the folder, unless a later move lost it and says so. */
+function judgeLines(all: readonly Ended[], effects: readonly Effect[]): Row {
+  const times = new Map(effects.map(({ id, at }) => [id, at]));
   const faults = all.flatMap((one) => {
     const lines = new Set(one.lines);
-    const calls = callsOf(one);
-    const missing = calls.filter(
-      ({ effect, outcome, isLost }) =>
-        effect !== null && outcome?.log.outcome === 'ok' && !isLost && !lines.has(effect),
-    );
-    const known = new Set(calls.map(({ effect }) => effect));
+    const isTold = ({ effect, isLost }: Call): boolean => isLost || isLostWith(one.story, times.get(effect ?? '') ?? 0);
+    const isMissing = ({ effect, outcome }: Call): boolean =>
+      effect !== null && outcome?.log.outcome === 'ok' && !lines.has(effect);
+    const missing = [
+      ...one.story.calls.filter((call) => isMissing(call) && !call.isLost),
+      ...one.agents.flatMap(({ story }) => story.calls.filter((call) => isMissing(call) && !isTold(call))),
+    ];
+    const known = new Set(callsOf(one).map(({ effect }) => effect));
     return [
       ...missing.map(({ effect }) => about(one, `the line of ${effect} is lost, and no move says so`)),
       ...findRepeated(one.lines).map((line) => about(one, `the line of ${line} is there twice`)),
@@ -223,6 +226,14 @@ function judgeLines(all: readonly Ended[]): Row {
   const lost = all.flatMap(callsOf).filter(({ isLost, effect }) => isLost && effect !== null).length;
   const counts = `${lines} lines; ${lost} effects after the last capture before a move`;
   return { claim: 'each answered change is in its folder, or a move has named it', counts, faults };
+}
+
+/**
+ * Tells whether a session was told by a move that what an agent of it had done at that time is not
+ * among its files: they are older, and the next capture is younger.
+ */
+function isLostWith({ moves, captures }: Story, at: number): boolean {
+  return moves.some(({ notice, captured }) => notice.at < at && at < (captures[captured]?.at ?? Infinity));
 }
 
 function judgeHosts(all: readonly Ended[], { hosts, effects }: Evidence): Row {

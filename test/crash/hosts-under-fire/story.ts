@@ -17,8 +17,16 @@ export type Call = {
   isLost: boolean;
 };
 
-/** `uncaptured`: names of the calls whose changes the restored snapshot does not have. */
-export type Move = { readonly notice: HostChanged; readonly host: string; readonly uncaptured: readonly string[] };
+/**
+ * `uncaptured`: names of the calls whose changes the restored snapshot does not have. `captured`:
+ * so many captures came before.
+ */
+export type Move = {
+  readonly notice: HostChanged;
+  readonly host: string;
+  readonly uncaptured: readonly string[];
+  readonly captured: number;
+};
 
 /** `at` as its entry says; `covered`: of so many calls it has the changes. */
 type Capture = {
@@ -114,7 +122,7 @@ class Teller implements Story {
     const restored = this.captures.findLast(({ at }) => at <= notice.at);
     const lost = this.calls.slice(restored?.covered ?? 0);
     const uncaptured = lost.flatMap(({ name }) => (EFFECTFUL.has(name) ? [name] : []));
-    this.moves.push({ notice, host: this.#host, uncaptured });
+    this.moves.push({ notice, host: this.#host, uncaptured, captured: this.captures.length });
     for (const call of lost) call.isLost = true;
     this.#host = notice.to;
     for (const call of this.#round.values()) call.hosts.add(notice.to);
