@@ -11,8 +11,10 @@ import type { MountedApp } from '../page/page-app.tsx';
 import { errorAnswer, invalid, lineOf, ManagedError, notServed } from './errors.ts';
 import { newId } from './ids.ts';
 import { createHandlers, type Handler, type ManagedRequest } from './handlers.ts';
+import { ManagedStore } from './log/stored.ts';
 import type { ManagedPorts } from './ports.ts';
 import { queryOf } from './shapes/parse.ts';
+import { agentViews } from './views.tsx';
 import { refusedPaths, routerPath, servedRoutes } from './surface.ts';
 
 const PATH = '/v1';
@@ -27,7 +29,8 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   const app = new Hono<Vars>();
   const closing = new AbortController();
   const streams = streamCounts();
-  const handlers = createHandlers(ports);
+  const stored = new ManagedStore(ports.store, ports.now);
+  const handlers = createHandlers(ports, stored);
   app.onError((error, context) => answerError(context as Request, error, ports));
   app.use(async (context, next) => {
     const requestId = newId('req');
@@ -66,6 +69,7 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   return {
     path: PATH,
     app: app as unknown as Hono,
+    views: { path: '/agents', app: agentViews(stored, ports.now) },
     close: () => closing.abort(),
   };
 }

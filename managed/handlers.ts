@@ -14,7 +14,7 @@ import { EventBus } from './events/bus.ts';
 import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix, isId } from './ids.ts';
-import { ManagedStore } from './log/stored.ts';
+import type { ManagedStore } from './log/stored.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import { reserveIds } from './request-log.ts';
@@ -60,8 +60,7 @@ type Parts = {
   readonly cursors: () => Promise<Cursors>;
 };
 
-export function createHandlers(ports: ManagedPorts): Readonly<Record<ServedName, Handler>> {
-  const stored = new ManagedStore(ports.store, ports.now);
+export function createHandlers(ports: ManagedPorts, stored: ManagedStore): Readonly<Record<ServedName, Handler>> {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const timelines = new Timelines(ports);

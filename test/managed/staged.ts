@@ -22,6 +22,7 @@ export type Staged = {
   /** How sessions with a workflow stand. */
   readonly described: Map<string, SessionDescription>;
   readonly store: ReturnType<typeof memoryStore>;
+  readonly ports: ManagedPorts;
   readonly client: Anthropic;
   /** A client of its own for a person. */
   as(apiKey: string): Anthropic;
@@ -93,7 +94,7 @@ export function stagedManaged(
       fetch: (url, init) => ask(new Request(url, init).url.replace(`${BASE}/v1`, ''), init),
     });
   const restart = (): void => void ({ app } = managedApp(ports, access));
-  return { calls, described, store, client: as('secret'), as, ask, restart };
+  return { calls, described, store, ports, client: as('secret'), as, ask, restart };
 }
 
 export const HEADERS = { 'content-type': 'application/json', 'x-api-key': 'secret' };
