@@ -17,7 +17,7 @@ import { runToEnd } from './run/run.ts';
 import { findUndecodable } from './contract/undecodable.ts';
 import { noSpend } from './contract/loop.ts';
 import type { WorktreeEnd } from './contract/delegation.ts';
-import type { RunReport, SessionInput } from './contract/session.ts';
+import type { RunReport } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
 import { awaitAgents } from './delegated/carry-out.ts';
 import { reportToParent } from './delegated/reports.ts';

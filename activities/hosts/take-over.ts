@@ -151,7 +151,9 @@ async function joinOthers(means: Means, attempt: Attempt, input: TakeOver, recor
   return describeTaken(means, input, record, calls);
 }
 
-/** Returns why a folder cannot be restored here, or null: what lies in its place may be another's. */
+/**
+ * Returns why a folder cannot be restored here, or null: what lies in its place may be another's.
+ */
 async function whyOccupied(
   { hosts, host, dataDir }: Means,
   { session }: Attempt,

@@ -309,8 +309,8 @@ type UnjudgedEntries = { readonly fresh: readonly Entry[]; readonly isOwed: bool
 
 /**
  * Finds the first entry that no stored capture has looked at, of those taken until `at`. A capture
- * that is stored with a reply was taken before that reply; one of a host that was left at will, after
- * all calls.
+ * that is stored with a reply was taken before that reply; one of a host that was left at will,
+ * after all calls.
  */
 function findUnjudged(view: View, at = Infinity): number {
   const isCapture = (entry: Entry | undefined): boolean => entry?.kind === 'files' && entry.at <= at;

@@ -3,10 +3,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { gate, reply, toolUse } from '../../scripted-model/index.ts';
+import { gate, reply, toolUse, type ParsedRequest } from '../../scripted-model/index.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
 import { follower } from '../support/follower.ts';
-import { harness, type Harness } from '../support/harness.ts';
+import { clientOf, harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -14,6 +14,9 @@ import { until } from '../support/until.ts';
 const here = { id: 'here', name: 'host-one' };
 const elsewhere = { id: 'elsewhere', name: 'host-two' };
 const call = reply([toolUse('bash', { command: 'echo x >> calls.log' })]);
+
+const isAbout = ({ messages }: ParsedRequest, words: string): boolean =>
+  JSON.stringify(messages.at(-1)).includes(words);
 
 /** The queues that activities of the session went to, by their type. */
 async function queuesOf(h: Harness, id: string): Promise<ReadonlySet<string>> {
@@ -319,4 +322,19 @@ test('a worker that is set up to makes the workspace of a new session, and of no
   const below = await h.open('Go.', { cwd: join(cwd, 'below') });
   await until(async () => /host host-one has no folder/.test((await below.lastFailure()) ?? ''));
   expect(existsSync(cwd)).toBe(false);
+});
+
+test('a question aside does not wait for the host of its session, which is away (T20 L58)', async () => {
+  const h = await harness({
+    script: (request) => (isAbout(request, 'Where are you?') ? reply('Elsewhere.') : reply('One.')),
+    worker: { host: here, config: { snapshots: true, hosts: { graceMs: 600_000 }, memory: false } },
+  });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  await h.worker.stop();
+  const other = await h.startWorker({ host: elsewhere, dataDir: join(h.cwd, '..', 'other-data') });
+  const aside = await clientOf(h, h.taskQueue).askAside(session.id, 'Where are you?');
+  expect(aside).toMatchObject({ answer: 'Elsewhere.' });
+  expect(await session.memo()).toMatchObject({ host: here });
+  await other.stop();
 });
