@@ -68,13 +68,14 @@ export type Return = {
  * Records that a session is back where it had left this folder: those who work there with it look
  * for it by its last move.
  */
-export async function recordReturn(
-  store: Pick<Store, 'create' | 'read'>,
-  { session, root, host: { id, name }, place }: Return,
-): Promise<void> {
+export async function recordReturn(store: Pick<Store, 'create' | 'read'>, back: Return): Promise<void> {
+  const { session, root, place } = back;
+  const { id, name } = back.host;
   const { records, next } = await readHostRecords(store, root);
   const last = records.findLast(({ folders }) => folders.includes(place.path));
   if (!last || last.host.id === id) return;
   const { head, folders, at } = last;
-  await createHostRecord(store, next, { session, from: last.host.id, host: { id, name }, head, place, folders, at });
+  const record = { session, from: last.host.id, host: { id, name }, head, place, folders, at };
+  // Somebody else may have moved meanwhile: then that is the last move.
+  if (!(await createHostRecord(store, next, record))) await recordReturn(store, back);
 }

@@ -146,6 +146,8 @@ function lostCalls({ snapshots }: Means, { view, config }: StoredRun, at = Infin
 /** The folders were restored for another session that works in them: its snapshot counts. */
 async function joinOthers(means: Means, attempt: Attempt, input: TakeOver, record: HostRecord): Promise<TakenOver> {
   const { head, files } = input;
+  const { session, temporal } = attempt;
+  if (record.host.id === means.host.id) means.hosts.hosted.note(session, record.folders, temporal?.options.namespace);
   const isTold = head === null || files !== undefined;
   const calls = isTold ? [] : lostCalls(means, await readRun(means, attempt, { ...input, head }), record.at);
   return describeTaken(means, input, record, calls);

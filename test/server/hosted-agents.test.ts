@@ -1,11 +1,11 @@
 // Agents of a session that has a host: they begin where it works, end where that goes away before
 // anything of them is stored, and keep their session from moving until they have ended.
-import { readFileSync, renameSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
-import { agentsEnded, agentsOf, outcomes } from '../support/agents.ts';
+import { agentsEnded, agentsOf, entriesOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
@@ -181,4 +181,45 @@ test('what an agent in the background has changed is captured by its session whe
   await session.ended(1);
   const files = (await session.entries()).flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
   expect(files.flatMap(({ names }) => names)).toContain('a');
+});
+
+test('a host that has restored a folder for an agent tells its session of it, too, and only once (T18 L71)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 500 }, drainMs: 100 };
+  const [agentWorks, sessionWrites] = [gate(), gate()];
+  const write = (path: string) => toolUse('write', { path, content: `${path}\n` });
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [
+        reply([agentCall('A.', { background: true })]),
+        reply([write('r')], { hold: sessionWrites.hold }),
+        reply('First.'),
+        reply('Second.'),
+        reply('Third.'),
+      ],
+      'A.': [reply([write('a')]), reply('This attempt dies.', { hold: agentWorks.hold }), reply('A is done.')],
+    }),
+    worker: { host: here, config },
+  });
+  const session = await h.open('Go.');
+  const asked = (prompt: string): number => h.bodies().filter((body) => promptOf(body) === prompt).length;
+  await until(() => asked('A.') === 2);
+  sessionWrites.release();
+  await session.ended(1);
+  await h.worker.stop();
+  agentWorks.release();
+  for (const folder of [h.cwd, join(h.cwd, '..', 'data')]) rmSync(folder, { recursive: true });
+  const back = await h.startWorker({ host: here, config });
+  await session.ended(2);
+  await session.send('Go on.');
+  await session.ended(3);
+  const moves = (await session.entries()).flatMap((entry) =>
+    entry.kind === 'notice' && entry.notice.kind === 'host_changed' ? [entry.notice] : [],
+  );
+  expect(moves).toMatchObject([{ from: 'host-one', to: 'host-one', because: 'emptied', calls: ['agent', 'write'] }]);
+  const [agent] = await agentsEnded(h, session.id, 1);
+  const ofAgent = (await entriesOf(h, agent!)).filter(
+    (entry) => entry.kind === 'notice' && entry.notice.kind === 'host_changed',
+  );
+  expect(ofAgent).toHaveLength(1);
+  await back.stop();
 });
