@@ -116,7 +116,11 @@ export class Host {
   /** Resolves when the worker that was told to end has ended. */
   async drained(): Promise<void> {
     const worker = this.#worker;
-    await until(() => worker === null || worker.exitCode !== null || worker.signalCode !== null);
+    await until(() => {
+      // What enters a host stops itself with what it waits for, at times after both were thawed.
+      worker?.kill('SIGCONT');
+      return worker === null || worker.exitCode !== null || worker.signalCode !== null;
+    });
     this.drains.push(worker?.signalCode ?? worker?.exitCode ?? null);
   }
 
