@@ -18,9 +18,16 @@ const LAST_CALLS = 3;
 const LONGEST_REST_MS = 40_000;
 /** One in so many commands moves the session. */
 const MOVES_IN = 6;
-/** Why a session is not moved while hosts come and go. */
-const NOT_MOVED =
-  /Not moved: |is on host .* already|is moving already|No worker of this session runs on host|tied to no host/;
+/** Why a session is not moved while hosts come and go; the last two: none of its workers answers. */
+const NOT_MOVED = [
+  'Not moved: ',
+  'is on host',
+  'is moving already',
+  'No worker of this session runs on host',
+  'tied to no host',
+  'no worker answers for session',
+  'cannot reach session',
+];
 
 export type Means = {
   readonly client: Client;
@@ -125,7 +132,7 @@ export class Driven {
     const to = this.#dice.bool() ? [] : ['--host', `host-${1 + this.#dice.nat(this.#means.hosts - 1)}`];
     const failures = this.failed.length;
     if ((await this.#command('move', this.id, ...to)) !== null) this.moves += 1;
-    else if (NOT_MOVED.test(this.failed.at(-1) ?? '')) this.failed.length = failures;
+    else if (NOT_MOVED.some((why) => this.failed.at(-1)?.includes(why))) this.failed.length = failures;
   }
 
   async #send(text: string): Promise<void> {

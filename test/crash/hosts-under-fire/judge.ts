@@ -144,12 +144,14 @@ function judgeEnds(all: readonly Ended[]): Row {
   const failed = all.flatMap(({ driven }) => driven.failed.map((why) => `a command failed: ${why}`));
   const agents = all.flatMap((one) => one.agents);
   const away = agents.filter(({ story }) => story.ends.some((end) => end !== 'completed'));
+  const moves = all.reduce((sum, { driven }) => sum + driven.moves, 0);
   const unbegun = agents.filter(({ story }) => story.calls.length === 0);
   return {
     claim: 'all sessions end, and each run as completed; an agent only where nothing of it was stored',
     counts:
       `${all.length} sessions, ${ends.length} runs, ${all.flatMap(callsOf).length} calls; ` +
-      `${agents.length} agents, of which ${away.length} ended with their host before their first step`,
+      `${agents.length} agents, of which ${away.length} ended with their host before their first step; ` +
+      `${moves} moves at will accepted`,
     faults: [
       ...faults,
       ...failed,
