@@ -3,6 +3,7 @@
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunOptions } from '../client/index.ts';
+import { outsideTools } from './agents.ts';
 import { isOffline } from './environments.ts';
 import { rulesOfToolset } from './policies.ts';
 
@@ -12,9 +13,11 @@ export function optionsOfAgent(
   { config }: Pick<BetaEnvironment, 'config'>,
   cwd: string,
 ): RunOptions {
+  const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
   const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
   const offline = isOffline(config);
   const offered = offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs;
+  const own = rulesOfToolset(offered);
   return {
     cwd,
     model: model.id,
@@ -22,6 +25,9 @@ export function optionsOfAgent(
     ...(system !== null && { systemPrompt: system }),
     toolset: 'agent_toolset_20260401',
     ...(offline && { offline }),
-    ...rulesOfToolset(offered),
+    ...own,
+    tools: [...own.tools, ...custom.map(({ name }) => name)],
+    recordWaits: true,
+    ...(custom.length > 0 && { outsideTools: outsideTools(custom) }),
   };
 }

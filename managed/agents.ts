@@ -6,8 +6,12 @@ import type {
   BetaManagedAgentsAgent,
   BetaManagedAgentsAgentToolConfig,
   BetaManagedAgentsAgentToolset20260401,
+  BetaManagedAgentsCustomTool,
   BetaManagedAgentsModelConfig,
 } from '@anthropic-ai/sdk/resources/beta/agents';
+import { schemaProblem } from '../system/schema/json-schema.ts';
+import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
+import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
@@ -17,6 +21,9 @@ import { patchMetadata } from './shapes/parse.ts';
 type Tools = z.output<typeof tools>;
 type Model = z.output<typeof model>;
 type Toolset = z.output<typeof toolset>;
+type Custom = Pick<BetaManagedAgentsCustomTool, 'name' | 'description'> & {
+  readonly input_schema: Readonly<Record<string, unknown>>;
+};
 type ToolName = BetaManagedAgentsAgentToolConfig['name'];
 
 /** The parts of an agent that a request may set, and that sessions may override. */
@@ -49,26 +56,49 @@ function refuseTools(offered: Tools, path: string): void {
     throw invalid(`${path}: the agent toolset is given twice`, path);
   for (const [at, one] of offered.entries()) {
     const where = `${path}.${at}`;
-    if (one.type !== 'agent_toolset_20260401') throw unsupported(where, `${one.type} tools are not served yet`);
-    refusePolicy(one.default_config?.permission_policy, `${where}.default_config`);
-    for (const [index, config] of (one.configs ?? []).entries()) refuseConfig(config, `${where}.configs.${index}`);
+    if (one.type === 'mcp_toolset') throw unsupported(where, `${one.type} tools are not served yet`);
+    if (one.type === 'custom') refuseCustom(one, where);
+    else for (const [index, config] of (one.configs ?? []).entries()) refuseConfig(config, `${where}.configs.${index}`);
   }
+  const custom = offered.flatMap((one) => (one.type === 'custom' ? [one] : []));
+  const problem = RUN_OPTIONS.outsideTools.problemOf(outsideTools(custom));
+  if (problem !== undefined) throw invalid(`${path}: ${problem}`, path);
 }
 
+/** Tools of the toolset keep their names, and MCP servers theirs. */
+function refuseCustom({ name, description, input_schema }: Custom, path: string): void {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(name))
+    throw invalid(`${path}.name: give 1 to 128 letters, digits, "_" or "-"`, `${path}.name`);
+  if (TOOL_NAMES.some((known) => known === name) || name.startsWith('mcp__'))
+    throw invalid(`${path}.name: ${JSON.stringify(name)} is the name of another tool`, `${path}.name`);
+  if (description === '' || description.length > LONGEST_DESCRIPTION)
+    throw invalid(`${path}.description: give 1 to ${LONGEST_DESCRIPTION} characters`, `${path}.description`);
+  const problem = schemaProblem(withoutNulls(input_schema), 'input schema');
+  if (problem !== undefined) throw invalid(`${path}.input_schema: ${problem}`, `${path}.input_schema`);
+}
+
+const LONGEST_DESCRIPTION = 4_096;
+
+/** Returns custom tools as a run has them. */
+export const outsideTools = (custom: readonly Custom[]): readonly OutsideTool[] =>
+  custom.map(({ name, description, input_schema }) => ({
+    by: 'custom',
+    name,
+    description,
+    input_schema: withoutNulls(input_schema),
+  }));
+
+/** A null stands for a keyword that is left out. */
+const withoutNulls = (schema: Custom['input_schema']): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null));
+
 function refuseConfig(config: NonNullable<Toolset['configs']>[number], path: string): void {
-  refusePolicy(config.permission_policy, path);
   if (config.name === 'web_search' && config.enabled === true)
     throw unsupported(path, 'searches of the web are not served yet');
   if (config.name === 'web_fetch')
     for (const name of ['allowed_domains', 'blocked_domains', 'max_content_tokens', 'url_sources'] as const)
       if (config[name] !== undefined && config[name] !== null)
         throw unsupported(`${path}.${name}`, 'rules for hosts come from the worker’s configuration');
-}
-
-/** Confirmations are not sent through this API yet. */
-function refusePolicy(policy: { readonly type: string } | null | undefined, path: string): void {
-  if (policy?.type === 'always_ask')
-    throw unsupported(`${path}.permission_policy`, 'always_ask is not served yet: rules of the worker ask and deny');
 }
 
 const TOOL_NAMES: readonly ToolName[] = ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch', 'web_search'];
@@ -91,7 +121,10 @@ function resolveToolset({ configs = [], default_config }: Toolset): BetaManagedA
 }
 
 export const resolveTools = (offered: Tools): AgentVersion['tools'] =>
-  offered.flatMap((one) => (one.type === 'agent_toolset_20260401' ? [resolveToolset(one)] : []));
+  offered.flatMap((one): AgentVersion['tools'] => {
+    if (one.type === 'custom') return [one as BetaManagedAgentsCustomTool];
+    return one.type === 'agent_toolset_20260401' ? [resolveToolset(one)] : [];
+  });
 
 export function resolveModel(chosen: Model): BetaManagedAgentsModelConfig {
   if (typeof chosen === 'string') return { id: chosen };

@@ -46,10 +46,13 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   for (const { name, method, path, role } of servedRoutes) {
     const handler: Handler = handlers[name];
     app[method](routerPath(path), async (context) => {
-      const { name: person } = requireRole(context.get('person'), role);
+      const caller = requireRole(context.get('person'), role);
+      const { name: person } = caller;
       const left = name === 'sessions.events.stream' ? streams.open(person ?? OWNER) : (): void => undefined;
       try {
-        const request = await requestOf(context, { person: person ?? OWNER, closing: closing.signal, left });
+        const requires = (needed: Role): void => void requireRole(caller, needed);
+        const facts = { person: person ?? OWNER, requires, closing: closing.signal, left };
+        const request = await requestOf(context, facts);
         const answer = await handler(request);
         return answer instanceof Response ? sendStream(context, answer) : context.json(answer);
       } catch (error) {
@@ -121,7 +124,7 @@ function tooLarge(): never {
 
 async function requestOf(
   context: Request,
-  facts: Pick<ManagedRequest, 'person' | 'closing' | 'left'>,
+  facts: Pick<ManagedRequest, 'person' | 'requires' | 'closing' | 'left'>,
 ): Promise<ManagedRequest> {
   const { method, path } = context.req;
   return {

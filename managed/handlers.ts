@@ -25,10 +25,13 @@ import * as environmentShapes from './shapes/environments.ts';
 import { parseBody, parseQuery, type Query } from './shapes/parse.ts';
 import * as shapes from './shapes/sessions.ts';
 import type { ServedName } from './surface.ts';
+import type { Role } from '../page/hosting/people.ts';
 
 export type ManagedRequest = {
   /** The name of the person who asks. */
   readonly person: string;
+  /** Throws ManagedError 403 when that person may not do what needs the role. */
+  requires(role: Role): void;
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -168,7 +171,7 @@ function sessionHandlers(parts: Parts) {
   const { sessions, bus } = parts;
   return {
     'sessions.create': async (request): Promise<BetaManagedAgentsSession> => {
-      const body = parseBody(shapes.sessionCreate, refuseEventTypes(request.body, 'initial_events'));
+      const body = parseBody(shapes.sessionCreate, readableEvents(request.body, 'initial_events'));
       const { initial_events: events = [] } = body;
       const makeIds = () => [newId('sesn'), ...events.map(() => newId('sevt'))];
       const [id = '', ...ids] = await reserveIds(parts.ports, request, makeIds);
@@ -218,7 +221,9 @@ function eventHandlers(parts: Parts) {
   const { sessions, timelines } = parts;
   return {
     'sessions.events.send': async (request) => {
-      const { events } = parseBody(shapes.eventSend, refuseEventTypes(request.body, 'events'));
+      const { events } = parseBody(shapes.eventSend, readableEvents(request.body, 'events'));
+      // Whoever may decide sends confirmations and nothing else.
+      if (events.some(({ type }) => type !== 'user.tool_confirmation')) request.requires('steer');
       const session = sessionIn(request);
       await sessions.item(session);
       const ids = await reserveIds(parts.ports, request, () => events.map(() => newId('sevt')));
@@ -246,22 +251,25 @@ function eventHandlers(parts: Parts) {
   } satisfies Partial<Record<ServedName, Handler>>;
 }
 
-const SERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.message', 'user.interrupt']);
-const KNOWN_EVENTS: ReadonlySet<unknown> = new Set([
-  'user.tool_confirmation',
-  'user.custom_tool_result',
-  'user.tool_result',
-  'user.define_outcome',
-  'system.message',
-]);
+const UNSERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.tool_result', 'user.define_outcome', 'system.message']);
+/** A call is found by its id, and clients send the thread back all the same (G17). */
+const ROUTED_EVENTS: ReadonlySet<unknown> = new Set(['user.tool_confirmation', 'user.custom_tool_result']);
 
-/** Refuses by name the events of the API that are not served yet, before their fields are read. */
-function refuseEventTypes(body: unknown, field: 'events' | 'initial_events'): unknown {
+/**
+ * Refuses by name the events of the API that are not served yet, before their fields are read, and
+ * leaves out fields that mean nothing here.
+ */
+function readableEvents(body: unknown, field: 'events' | 'initial_events'): unknown {
   const events = (body as Readonly<Record<string, unknown>> | null)?.[field];
-  for (const [at, event] of Array.isArray(events) ? (events as unknown[]).entries() : []) {
-    const { type } = (event ?? {}) as { readonly type?: unknown };
-    if (!SERVED_EVENTS.has(type) && KNOWN_EVENTS.has(type))
-      throw unsupported(`${field}.${at}.type`, `events of type "${String(type)}" are not served yet`);
-  }
-  return body;
+  if (!Array.isArray(events)) return body;
+  return { ...(body as object), [field]: events.map((event: unknown, at) => readableEvent(event, `${field}.${at}`)) };
+}
+
+function readableEvent(event: unknown, path: string): unknown {
+  const { type } = (event ?? {}) as { readonly type?: unknown };
+  if (UNSERVED_EVENTS.has(type))
+    throw unsupported(`${path}.type`, `events of type "${String(type)}" are not served yet`);
+  if (!ROUTED_EVENTS.has(type)) return event;
+  const { session_thread_id: _, ...rest } = event as Readonly<Record<string, unknown>>;
+  return rest;
 }

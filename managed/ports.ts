@@ -6,15 +6,20 @@ import type { ChannelItem, PerdureClient, SessionDescription, Store } from '../c
 import type { NewestStep, OpenedServer } from '../client/faces/types.ts';
 import { callUntilAnswered, impatient } from '../client/sessions/persist.ts';
 import { newestStepOf } from '../client/sessions/newest-head.ts';
+import { update } from '../client/sessions/updates/update.ts';
 import type { PagePorts } from '../page/ports.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import { UPDATES } from '../workflows/contract/session.ts';
+import type { GivenResult } from '../workflows/contract/waits.ts';
 
 /** Methods that act on a session for a person. */
-export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel'>;
+export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel' | 'approve' | 'deny'>;
 
 export type ManagedPorts = {
   /** Acts in a person's name, which Temporal's history notes. */
   as(name: string): ManagedActing;
+  /** Gives a call that waits for an app its result, once. Throws ClientProblem. */
+  giveResult(session: SessionId, given: GivenResult): Promise<void>;
   /** Throws ClientProblem `no_session` when there is no workflow. */
   describe(session: string): Promise<SessionDescription>;
   /** Returns the newest head, and the input of a step that is under way. */
@@ -42,6 +47,10 @@ export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { roo
   const { namespace } = client.options;
   return {
     as: (name) => ports.as(name, 'over HTTP'),
+    giveResult: (session, arg) => {
+      const workers = () => ports.describe(session);
+      return update({ temporal: client, session, name: UPDATES.giveResult, arg, workers });
+    },
     describe: (session) => ports.describe(session),
     newestStep: (session) =>
       callUntilAnswered(client, `read session ${session}`, () => newestStepOf(client, session), impatient),

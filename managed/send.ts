@@ -13,16 +13,11 @@ import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
-import type { ManagedPorts } from './ports.ts';
-import { archivedProblem, type FoundSession, type Sessions, statusOf } from './sessions.ts';
+import { archivedProblem, type FoundSession, isWaiting, statusOf } from './sessions.ts';
+import { calledBy, checkSettling, findTarget, isSettling, settle, type SettleParts } from './settle.ts';
 import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
 
-type SendParts = {
-  readonly ports: ManagedPorts;
-  readonly stored: ManagedStore;
-  readonly sessions: Sessions;
-  readonly bus: EventBus;
-};
+type SendParts = SettleParts & { readonly stored: ManagedStore; readonly bus: EventBus };
 
 type StoredEvent = NonNullable<BetaManagedAgentsSendSessionEvents['data']>[number];
 type SentContent = BetaManagedAgentsUserMessageEvent['content'];
@@ -35,12 +30,14 @@ export async function sendEvents(
   const found = await parts.sessions.find(session);
   refuseEnded(found);
   for (const [at, event] of events.entries()) checkEvent(event, at);
+  await checkWaits(parts, found, events);
   const sent: StoredEvent[] = [];
   try {
     for (const [at, event] of events.entries()) {
       const id = ids[at]!;
       const isFollowing = sent.some(({ type }) => type === 'user.message');
       if (event.type === 'user.message') sent.push(await sendMessage(parts, found, by, { id, content: event.content }));
+      else if (isSettling(event)) sent.push(await sendSettling(parts, { found, by, event, at }));
       else sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
     }
   } catch (error) {
@@ -55,11 +52,50 @@ function refuseEnded(found: FoundSession): void {
 }
 
 function checkEvent(event: SentEvent, at: number): void {
+  if (isSettling(event)) return checkSettling(event, at);
   if (event.type === 'user.message') {
     parsePrompt(promptOf(event.content, `events.${at}.content`));
     return;
   }
   if (event.session_thread_id) throw invalid(`events.${at}.session_thread_id: there is no such thread`, `events.${at}`);
+}
+
+/**
+ * A session that waits for a person or an app takes no message before that is settled (G45): an
+ * interrupt, or what settles all of it, may come in the same request.
+ */
+async function checkWaits({ sessions }: SendParts, found: FoundSession, events: readonly SentEvent[]): Promise<void> {
+  if (!events.some(isSettling) && !isWaiting(found)) return;
+  const timeline = await sessions.timeline(found);
+  let open = timeline.projection.waiting.map(({ id }) => id);
+  const settled = new Set<string>();
+  for (const [at, event] of events.entries()) {
+    if (event.type === 'user.interrupt') open = [];
+    else if (event.type === 'user.message') refuseWhileWaiting(open, at);
+    else {
+      findTarget(timeline, event, at);
+      const call = calledBy(event);
+      if (settled.has(call)) throw invalid(`Invalid ${event.type} event at events[${at}]: ${call} is settled twice`);
+      settled.add(call);
+      open = open.filter((id) => id !== call);
+    }
+  }
+}
+
+/** Foreign clients match these words. */
+function refuseWhileWaiting(open: readonly string[], at: number): void {
+  if (open.length === 0) return;
+  const may = 'user.tool_confirmation, user.custom_tool_result, user.tool_result, or user.interrupt';
+  const why = `waiting on responses to events [${open.join(', ')}]; only ${may} may be sent`;
+  throw invalid(`Invalid user.message event at events[${at}]: ${why}`, `events.${at}`, 'session_requires_action');
+}
+
+/** The event is processed when it is stored, which it is by now. */
+async function sendSettling(parts: SendParts, sending: Parameters<typeof settle>[1]): Promise<StoredEvent> {
+  const fact = await settle(parts, sending);
+  parts.bus.publish(sending.found.id, {});
+  const [event] = await parts.timelines.write([fact]);
+  return event as StoredEvent;
 }
 
 function promptOf(content: readonly MessageBlock[], path: string): readonly PromptBlock[] {
@@ -103,7 +139,7 @@ async function sendMessage(
 const withoutRedacted = (content: readonly MessageBlock[]): SentContent =>
   content.filter(({ type }) => type !== 'redacted') as SentContent;
 
-/** An idle session echoes an interrupt, which changes nothing. */
+/** A session at rest echoes an interrupt, which changes nothing. */
 async function sendInterrupt(
   { ports, sessions, bus }: SendParts,
   found: FoundSession,
@@ -112,7 +148,7 @@ async function sendInterrupt(
 ): Promise<StoredEvent> {
   const { projection } = await sessions.timeline(found);
   const id = interruptId(projection);
-  if (statusOf(found) === 'idle' && !isFollowing)
+  if (statusOf(found) === 'idle' && !isWaiting(found) && !isFollowing)
     return { id, type: 'user.interrupt', processed_at: formatTime(ports.now()) };
   await ports.as(by).interrupt(found.id, { messageId });
   const event: StoredEvent = { id, type: 'user.interrupt', processed_at: null };

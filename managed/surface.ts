@@ -28,7 +28,7 @@ export const servedRoutes = [
   route('sessions.delete', 'delete', '/sessions/{session_id}', 'steer'),
   route('sessions.archive', 'post', '/sessions/{session_id}/archive', 'steer'),
   route('sessions.events.list', 'get', '/sessions/{session_id}/events', 'look'),
-  route('sessions.events.send', 'post', '/sessions/{session_id}/events', 'steer'),
+  route('sessions.events.send', 'post', '/sessions/{session_id}/events', 'decide'),
   route('sessions.events.stream', 'get', '/sessions/{session_id}/events/stream', 'look'),
 ] as const;
 

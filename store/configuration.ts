@@ -10,6 +10,7 @@ import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
 import type { PromptContext } from '../workflows/contract/prompt-context.ts';
 import type { Toolset } from '../workflows/contract/run-options.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
+import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
 import type { ModelFacts } from './model-facts.ts';
 
@@ -68,6 +69,8 @@ export type RunConfig = {
   readonly effort?: Effort;
   /** Whether its folders are captured, as someone said; absent: as its workers do unless told. */
   readonly snapshots?: boolean;
+  /** Tools whose calls somebody outside carries out (G53); absent: none. */
+  readonly outsideTools?: readonly OutsideTool[];
   /** The toolset whose inputs file and shell tools take (G51); absent: our own. */
   readonly toolset?: Toolset;
   /** Where the shell of a toolset begins: the folder that the run before it ended in (G51). */

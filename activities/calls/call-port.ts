@@ -1,7 +1,7 @@
 // The loop's side of tool calls: their traits, and the runner that carries out L33.
 import type { Outcome } from '../../store/log/entries.ts';
 import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../workflows/contract/activities.ts';
-import type { DelegatedEnd, Delegation } from '../../workflows/contract/delegation.ts';
+import type { DelegatedEnd, Delegation, OutsideKind } from '../../workflows/contract/delegation.ts';
 import type { MessageParam, Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { RemainingBudget } from '../../workflows/contract/loop.ts';
@@ -33,12 +33,16 @@ export type CallTraits = {
   readonly signature: string;
   /** Its end consists of words alone, and no hook is asked about them. */
   readonly plainEnd: boolean;
+  /** What its rules say before hooks are asked. */
+  readonly judged: 'allow' | 'ask' | 'deny';
+  /** Somebody outside carries it out. */
+  readonly outside?: OutsideKind;
 };
 
 export type CallRunner = {
   /** The definitions of the worker's tools as of the last refresh. */
   readonly definitions: readonly ApiTool[];
-  /** Returns those that a run has, where it chose other forms of them. */
+  /** Returns those that a run has, where it chose other forms of them or brings its own. */
   definitionsOf(run: ToolForms): readonly ApiTool[];
   /**
    * Asks the servers of tools for their lists (L44). Bounded in time, never throws: the last good

@@ -15,6 +15,7 @@ import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { thisHost, type Host } from '../../system/process/kill-tree.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
+import { outsideKind } from '../../tools/outside-tools.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';
 import type { RegistryOfRun, ToolRegistry } from '../../tools/registry.ts';
 import { createGivenUpError, type Attempt, attemptSignal } from '../attempt.ts';
@@ -155,7 +156,9 @@ class CallInRun implements BoundCall {
     const hasPostHook = hooks.has('postTool', name);
     const plan = planCall(prepared, { hasPreHook: hooks.has('preTool', name), hasPostHook, budgeted });
     const plainEnd = ready && hasPlainEnd(prepared.tool) && !hasPostHook;
-    return { safe, plan, signature: hashCall(block), plainEnd };
+    const judged = ready ? prepared.permission.kind : 'deny';
+    const outside = ready ? outsideKind(prepared.tool) : undefined;
+    return { safe, plan, signature: hashCall(block), plainEnd, judged, ...present({ outside }) };
   }
 
   async runEarly(options: EarlyCallOptions): Promise<CallOutcome | null> {

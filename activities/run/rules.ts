@@ -73,6 +73,7 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
       (deps.memory !== undefined && (options.memory ?? defaults.memory)) ||
       (options.suggestPrompts ?? defaults.suggestPrompts),
     approvalMs: options.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
+    ...(options.recordWaits && { recordWaits: true }),
   };
 }
 

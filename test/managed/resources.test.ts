@@ -76,12 +76,7 @@ describe('agents', () => {
     ['execution_identity', { execution_identity: { type: 'aws_role', role_arn: 'arn' } }],
     ['model.speed', { model: { id: 'm', speed: 'fast' } }],
     ['model.inference_geo', { model: { id: 'm', inference_geo: 'eu' } }],
-    ['tools.0', { tools: [{ type: 'custom', name: 'a', description: 'b', input_schema: { type: 'object' } }] }],
     ['tools.0', { tools: [{ type: 'mcp_toolset', mcp_server_name: 'a' }] }],
-    [
-      'tools.0.default_config.permission_policy',
-      { tools: [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }] },
-    ],
     [
       'tools.0.configs.0.allowed_domains',
       { tools: [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_fetch', allowed_domains: ['a.example'] }] }] },
@@ -190,6 +185,7 @@ describe('sessions', () => {
           toolset: 'agent_toolset_20260401',
           tools: ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch'],
           permissions: { allow: ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch'] },
+          recordWaits: true,
         },
       },
     ]);

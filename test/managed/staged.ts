@@ -47,6 +47,13 @@ export function stagedManaged(
     (name: string) =>
     async (session: string, ...more: unknown[]): Promise<void> =>
       void calls.push([name, session, ...more]);
+  const decision =
+    (name: string) =>
+    async (session: string, ...more: unknown[]): Promise<never> => {
+      calls.push([name, session, ...more]);
+      // Nobody looks at what was decided about.
+      return undefined as never;
+    };
   const ports: ManagedPorts = {
     as: (by) => ({
       start: async (prompt, options = {}) => {
@@ -58,11 +65,14 @@ export function stagedManaged(
         return { session, messageId: options.messageId as never };
       },
       interrupt: note('interrupt'),
+      approve: decision('approve'),
+      deny: decision('deny'),
       cancel: async (session) => {
         calls.push(['cancel', session]);
         described.set(session, { ...described.get(session)!, status: 'cancelled', phase: 'closed' });
       },
     }),
+    giveResult: async (session, given) => void calls.push(['giveResult', session, given]),
     describe: async (session) => {
       const found = described.get(session);
       if (!found) throw new ClientProblem('no_session', `no session ${session}`);

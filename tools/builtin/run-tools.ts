@@ -2,6 +2,8 @@
 import { type RegistryOfRun, type ToolDefinition, type ToolRegistry, buildDefinition } from '../registry.ts';
 import type { Tool } from '../tool.ts';
 import { createBashTool } from './bash.ts';
+import { addOutsideTools } from '../outside-tools.ts';
+import type { OutsideTool } from '../../workflows/contract/waits.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { createToolset } from './toolset.ts';
 import { createWebFetchTool } from './web-fetch.ts';
@@ -12,12 +14,26 @@ type Replacements = ReadonlyMap<string, Tool | null>;
 /** Returns the registry of a run: the same one for runs that chose the same. */
 export function createRunRegistries(base: ToolRegistry, options: BuiltinOptions): RegistryOfRun {
   const known = new Map<string, ToolRegistry>();
-  return ({ toolset, offline = false }) => {
+  return withOutsideTools(({ toolset, offline = false }) => {
     if (toolset === undefined && !offline) return base;
     const key = `${toolset} ${offline}`;
     const held = { ...options, offline };
     const registry = known.get(key) ?? replaceTools(base, toolset ? createToolset(held) : offlineTools(held));
     known.set(key, registry);
+    return registry;
+  });
+}
+
+/** A run that brings tools has a registry with these, made once. */
+function withOutsideTools(registryOf: RegistryOfRun): RegistryOfRun {
+  const known = new WeakMap<readonly OutsideTool[], Map<ToolRegistry, ToolRegistry>>();
+  return (run) => {
+    const { outsideTools } = run;
+    const base = registryOf(run);
+    if (outsideTools === undefined) return base;
+    const ofTools = known.get(outsideTools) ?? new Map<ToolRegistry, ToolRegistry>();
+    const registry = ofTools.get(base) ?? addOutsideTools(base, outsideTools);
+    known.set(outsideTools, ofTools.set(base, registry));
     return registry;
   };
 }

@@ -1,5 +1,6 @@
 // Calls that the workflow carries out itself (L62): the work as `runTool` hands it over, and its
 // end. An open call holds no slot and no process.
+import type { SessionHost, WorkspacePlace } from './hosts.ts';
 import type { CallKey, Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal } from './loop.ts';
 import type { MessageBody } from './people.ts';
@@ -75,7 +76,16 @@ export type QuestionWork = {
   readonly inputHash?: string;
 };
 
-export type Delegation = DelegatedWork | WaitWork | QuestionWork | AgentWork | AgentRequest;
+/** A call whose result somebody outside gives (G53). It has no deadline. */
+export type OutsideWork = { readonly kind: 'outside'; readonly by: OutsideKind };
+
+/** `custom`: an app, through the API that the session was started by. */
+export type OutsideKind = 'custom';
+
+export type Delegation = DelegatedWork | WaitWork | QuestionWork | OutsideWork | AgentWork | AgentRequest;
+
+/** What an outside call gave. */
+export type OutsideResult = { readonly body: MessageBody; readonly isError?: true };
 
 export const LARGEST_ARGS = 64 * 1024;
 
@@ -91,6 +101,7 @@ export type DelegatedEnd =
   | { readonly kind: 'failed'; readonly detail: string }
   | { readonly kind: 'waited'; readonly by: 'time' | 'message' | 'resume' }
   | { readonly kind: 'answered'; readonly body: MessageBody; readonly by: string }
+  | ({ readonly kind: 'result' } & OutsideResult)
   | AgentEnd
   /** A sentence of the workflow's own, which ends the call at once. */
   | { readonly kind: 'told'; readonly text: string }
@@ -105,7 +116,7 @@ export const LARGEST_PLAIN = 4_096;
  */
 export function endInWords(end: DelegatedEnd): string | null {
   if (end.kind === 'told') return end.text;
-  if (end.kind === 'answered') return end.body.kind === 'text' ? end.body.text : null;
+  if (end.kind === 'answered' || end.kind === 'result') return end.body.kind === 'text' ? end.body.text : null;
   return end.kind === 'waited' ? `The wait is over (${end.by}).` : null;
 }
 
@@ -165,7 +176,8 @@ export type AgentCounts = { readonly open: number; readonly perRun: number };
 /**
  * Makes a session an agent. `config`: that of its parent's run, which says all that it may do
  * (L70). `key`: the call it reports to. `tools`: the only tools it has, whatever a person sends to
- * it.
+ * it. `host`: that of its parent, where it begins; absent without a shared store, and in what an
+ * earlier release started. `place`: the parent's workspace there; absent with a work tree.
  */
 export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation' | 'tools'> & {
   readonly parent: SessionId;
@@ -176,6 +188,8 @@ export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation' | 'tool
   readonly grant?: Grant;
   /** The titles of the agents from the root to this one. */
   readonly path: readonly string[];
+  readonly host?: SessionHost;
+  readonly place?: WorkspacePlace;
 };
 
 /**

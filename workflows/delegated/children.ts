@@ -39,13 +39,16 @@ type ChildWork = Exclude<DelegatedTask, AgentRequest>;
 
 export type Child = { readonly type: string; readonly args: readonly unknown[] } & Omit<ChildWorkflowOptions, 'args'>;
 
-/** Returns null where a timer does the work, and a sentence when the child may not start. */
+/**
+ * Returns null where a timer or somebody outside does the work, and a sentence when the child may
+ * not start.
+ */
 export function childOf(
   session: HostSession,
   { key, child }: DelegationRef,
   delegation: ChildWork,
 ): Child | string | null {
-  if (delegation.kind === 'wait') return null;
+  if (delegation.kind === 'wait' || delegation.kind === 'outside') return null;
   if (delegation.kind === 'agent') return grantChild(session, key, child as SessionId, delegation);
   const { agent } = session.input;
   const input: DelegatedInput = {
@@ -74,7 +77,8 @@ type AgentStart = {
 function agentChildOf(parent: HostSession, { key, work, config, grant }: AgentStart) {
   const { type, title, prompt, depth, tools, traceparent, isolation } = work;
   const { visibility, attributes, handover, profile, sealed, agent: own } = parent.input;
-  const { cwd, tags } = parent.facts.now.options;
+  const { options, host, workspace } = parent.facts.now;
+  const { cwd, tags } = options;
   const agent: AgentOrigin = {
     type,
     depth,
@@ -86,6 +90,8 @@ function agentChildOf(parent: HostSession, { key, work, config, grant }: AgentSt
     path: [...(own?.path ?? []), title],
     ...(isolation && { isolation }),
     ...(tools && { tools }),
+    ...(host && { host }),
+    ...(host && workspace && !isolation && { place: workspace }),
   };
   const input: HostInput = {
     options: { cwd, ...(tags && { tags }) },
