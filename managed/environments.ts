@@ -1,5 +1,5 @@
-// Environments: where tools run. `cloud` means the workers of this deployment (G73); `env_default`
-// is always there.
+// Environments: where tools run. `cloud` means the workers of this deployment (G73), `self_hosted`
+// workers of somebody's own (G74); `env_default` is always there.
 import type { z } from 'zod';
 import type { BetaCloudConfig, BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
@@ -27,10 +27,9 @@ const builtIn: BetaEnvironment = {
 };
 
 /** Refuses by name what a worker here would not enforce. Throws ManagedError. */
-function resolveConfig(config: EnvironmentConfig | null | undefined): BetaCloudConfig {
+function resolveConfig(config: EnvironmentConfig | null | undefined): BetaEnvironment['config'] {
   if (!config) return cloud;
-  if (config.type === 'self_hosted')
-    throw unsupported('config.type', 'self_hosted is not served yet: use cloud, which means your own workers');
+  if (config.type === 'self_hosted') return { type: 'self_hosted' };
   if (config.networking?.type === 'limited')
     throw unsupported('config.networking', 'limited networks are not served yet: use unrestricted');
   const { type: _, ...lists } = config.packages ?? {};

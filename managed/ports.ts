@@ -8,6 +8,8 @@ import { callUntilAnswered, impatient } from '../client/sessions/persist.ts';
 import { newestStepOf } from '../client/sessions/newest-head.ts';
 import type { PagePorts } from '../page/ports.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import { TASK_QUEUE } from '../workflows/contract/task-queue.ts';
+import { type Leases, temporalLeases } from './work/leases.ts';
 
 /** Methods that act on a session for a person. */
 export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel'>;
@@ -24,6 +26,9 @@ export type ManagedPorts = {
   removeWorkflow(session: SessionId): Promise<void>;
   /** Makes the session's own folder where it is missing, and returns its absolute path. */
   openWorkspace(session: string): Promise<string>;
+  readonly leases: Leases;
+  /** Milliseconds without a heartbeat after which a lease of a worker has lapsed. */
+  readonly leaseMs: number;
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now(): number;
@@ -35,9 +40,10 @@ type Place = {
   /** The absolute path of the folder that holds the sessions' workspaces. */
   readonly root: string;
   readonly log: (line: string) => void;
+  readonly leaseMs: number;
 };
 
-export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { root, log }: Place): ManagedPorts {
+export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { root, log, leaseMs }: Place): ManagedPorts {
   const { client } = temporal;
   const { namespace } = client.options;
   return {
@@ -57,6 +63,8 @@ export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { roo
       await mkdir(folder, { recursive: true, mode: 0o700 });
       return folder;
     },
+    leases: temporalLeases(client, TASK_QUEUE),
+    leaseMs,
     store: ports.store,
     now: Date.now,
     log,

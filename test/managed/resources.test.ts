@@ -130,7 +130,6 @@ describe('environments', () => {
   });
 
   test.each([
-    ['config.type', { config: { type: 'self_hosted' } }],
     ['config.networking', { config: { type: 'cloud', networking: { type: 'limited' } } }],
     ['config.packages', { config: { type: 'cloud', packages: { pip: ['requests'] } } }],
     ['scope', { scope: 'account' }],
