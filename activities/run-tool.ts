@@ -13,6 +13,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     attempt,
     {
       head,
+      reply = head,
       config: hash,
       step,
       iteration,
@@ -35,7 +36,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     return endIfThrows(live, async () => {
       const effective = isStopped ? stopAttempt(attempt) : attempt;
       const done = await deps.tools.bind(config, call, context).runClaimed(effective, {
-        key: callKey(config.chain, head, index),
+        key: callKey(config.chain, reply, index),
         iteration,
         say: live.write,
         safe: safe === true,

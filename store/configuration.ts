@@ -9,6 +9,7 @@ import type { PermissionMode, PermissionRules } from '../workflows/contract/sess
 import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
 import type { PromptContext } from '../workflows/contract/prompt-context.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
+import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
 import type { ModelFacts } from './model-facts.ts';
 
@@ -67,6 +68,8 @@ export type RunConfig = {
   readonly effort?: Effort;
   /** Whether its folders are captured, as someone said; absent: as its workers do unless told. */
   readonly snapshots?: boolean;
+  /** Tools whose calls somebody outside carries out (G53); absent: none. */
+  readonly outsideTools?: readonly OutsideTool[];
   /** Tools under other names for the model (L89); absent: under our own. */
   readonly toolNames?: ToolNames;
   /**

@@ -1,7 +1,7 @@
 // The loop's side of tool calls: their traits, and the runner that carries out L33.
 import type { Outcome } from '../../store/log/entries.ts';
 import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../workflows/contract/activities.ts';
-import type { DelegatedEnd, Delegation } from '../../workflows/contract/delegation.ts';
+import type { DelegatedEnd, Delegation, OutsideKind } from '../../workflows/contract/delegation.ts';
 import type { MessageParam, Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { RemainingBudget } from '../../workflows/contract/loop.ts';
@@ -32,11 +32,20 @@ export type CallTraits = {
   readonly signature: string;
   /** Its end consists of words alone, and no hook is asked about them. */
   readonly plainEnd: boolean;
+  /** What its rules say before hooks are asked. */
+  readonly judged: 'allow' | 'ask' | 'deny';
+  /** Somebody outside carries it out. */
+  readonly outside?: OutsideKind;
 };
 
+/** Tools that a run brings itself. */
+export type OwnTools = Pick<RunConfig, 'outsideTools'>;
+
 export type CallRunner = {
-  /** The definitions as of the last refresh. */
+  /** The definitions of the worker's tools, as of the last refresh. */
   readonly definitions: readonly ApiTool[];
+  /** The same with the tools that a run brings, one of which may take the place of another. */
+  definitionsOf(run: OwnTools): readonly ApiTool[];
   /**
    * Asks the servers of tools for their lists (L44). Bounded in time, never throws: the last good
    * list stays.

@@ -6,6 +6,7 @@ import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { ToolEnv } from '../../workflows/contract/tool-env.ts';
+import type { OutsideTool } from '../../workflows/contract/waits.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { pickObservedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
 import { toolEndEvent } from '../../store/live/retell.ts';
@@ -15,6 +16,7 @@ import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { thisHost, type Host } from '../../system/process/kill-tree.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
+import { addOutsideTools, outsideKind } from '../../tools/outside-tools.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import { createGivenUpError, type Attempt, attemptSignal } from '../attempt.ts';
@@ -39,6 +41,7 @@ import type {
   ClaimedCallOptions,
   EarlyCallOptions,
   CloseFailure,
+  OwnTools,
 } from './call-port.ts';
 import { executeCall, executeEarly, type CallDone } from './execute.ts';
 import { type CallSettings, planCall } from './prepare.ts';
@@ -76,11 +79,13 @@ export function createCallRunner(
     readMessages,
   }: RunnerOptions = {},
 ): CallRunner {
-  const ofWorker = { registry, hooks, store, ofHost, host, traced, ...present({ seenFiles, readMessages }) };
+  const ofWorker = { hooks, store, ofHost, host, traced, ...present({ seenFiles, readMessages }) };
+  const registryOf = registryOfRun(registry);
   return {
     get definitions() {
       return registry.definitions();
     },
+    definitionsOf: (run) => registryOf(run).definitions(),
     refresh: async () => await registry.refresh?.(),
     closeRun: (config, run) => closeTools(registry, config, run),
     bind(config, block, context) {
@@ -88,6 +93,7 @@ export function createCallRunner(
       const environment = {
         ...pickSettings(config, context),
         ...ofWorker,
+        registry: registryOf(config),
         env: { ...toolEnv, ...config.toolEnv },
         session,
         queryId,
@@ -97,6 +103,17 @@ export function createCallRunner(
       return new CallInRun(new CallContext(environment, block, null), config, { observe, small });
     },
     copyInput: ({ name, input }) => copyForObservers(registry.get(name), input),
+  };
+}
+
+/** A run that brings tools of its own has a registry with these, made once. */
+function registryOfRun(registry: ToolRegistry): (run: OwnTools) => ToolRegistry {
+  const known = new WeakMap<readonly OutsideTool[], ToolRegistry>();
+  return ({ outsideTools }) => {
+    if (outsideTools === undefined) return registry;
+    const found = known.get(outsideTools) ?? addOutsideTools(registry, outsideTools);
+    known.set(outsideTools, found);
+    return found;
   };
 }
 
@@ -150,7 +167,9 @@ class CallInRun implements BoundCall {
     const hasPostHook = hooks.has('postTool', name);
     const plan = planCall(prepared, { hasPreHook: hooks.has('preTool', name), hasPostHook, budgeted });
     const plainEnd = ready && hasPlainEnd(prepared.tool) && !hasPostHook;
-    return { safe, plan, signature: hashCall(block), plainEnd };
+    const judged = ready ? prepared.permission.kind : 'deny';
+    const outside = ready ? outsideKind(prepared.tool) : undefined;
+    return { safe, plan, signature: hashCall(block), plainEnd, judged, ...present({ outside }) };
   }
 
   async runEarly(options: EarlyCallOptions): Promise<CallOutcome | null> {

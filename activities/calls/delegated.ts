@@ -8,6 +8,7 @@ import {
   type DelegatedEnd,
   type Delegation,
   endInWords,
+  type OutsideResult,
 } from '../../workflows/contract/delegation.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
 import { createConfigReader } from '../../store/configuration.ts';
@@ -118,10 +119,7 @@ export async function concludeDelegated(
   };
   const prepared = call.prepareWith(input);
   const context = call.buildContext();
-  const ran =
-    end.kind === 'agent'
-      ? await concludeAgent(environment.store, end, context.signal, call.name !== AGENT_TOOL)
-      : await wordEnd(prepared.kind === 'ready' ? prepared : null, await loadWholeEnd(environment.store, end), context);
+  const ran = await concludeEnd(call, end, prepared.kind === 'ready' ? prepared : null, context);
   const safe = prepared.kind === 'ready' && prepared.safe;
   const verdict = concludeCall(ran, safe);
   if (prepared.kind !== 'ready' || ran.kind === 'stopped' || run.plain)
@@ -130,13 +128,35 @@ export async function concludeDelegated(
   return { verdict: addApproval(concluded, chosen), began };
 }
 
-type PlainEnd = Exclude<DelegatedEnd, { kind: 'agent' }>;
+async function concludeEnd(
+  { environment: { store }, name }: ClaimedCall,
+  end: DelegatedEnd,
+  ready: ReadyCall | null,
+  context: ToolContext,
+): Promise<ToolRunEnd> {
+  if (end.kind === 'agent') return await concludeAgent(store, end, context.signal, name !== AGENT_TOOL);
+  if (end.kind === 'result') return await readResult(store, end);
+  return await wordEnd(ready, await loadWholeEnd(store, end), context);
+}
+
+type PlainEnd = Exclude<DelegatedEnd, { kind: 'agent' | 'result' }>;
 
 /** Loads a long answer from the store. */
 async function loadWholeEnd(store: Store, end: PlainEnd): Promise<PlainEnd> {
-  if (end.kind !== 'answered' || end.body.kind === 'text') return end;
-  const text = Buffer.from(await store.get(end.body.hash)).toString();
-  return { ...end, body: { kind: 'text', text } };
+  if (end.kind !== 'answered') return end;
+  return { ...end, body: { kind: 'text', text: await readText(store, end.body) } };
+}
+
+async function readText(store: Store, body: MessageBody): Promise<string> {
+  return body.kind === 'text' ? body.text : Buffer.from(await store.get(body.hash)).toString();
+}
+
+/** The result that somebody outside gave is the tool's own output (G53). Throws StoreError. */
+async function readResult(store: Store, { body, isError }: OutsideResult): Promise<ToolRunEnd> {
+  const content = await readText(store, body);
+  if (isError) return { kind: 'failed', text: content };
+  const media = await Promise.all((body.media ?? []).map(({ hash }) => store.get(hash)));
+  return { kind: 'output', output: { content, ...(media.length > 0 && { media }) } };
 }
 
 /** Lets the tool word its end. A tool that was removed, or refuses the input now, cannot. */

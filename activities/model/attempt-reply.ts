@@ -130,7 +130,8 @@ export function replyPort(step: PreparedStep): ReplyPort {
     signal: attempt.signal,
     ...waitLimitsOf(config),
     graceMs: EARLY_GRACE_MS,
-    named: (call) => inOwnNames(config.toolNames, call, (name) => tools.definitions.some((tool) => tool.name === name)),
+    named: (call) =>
+      inOwnNames(config.toolNames, call, (name) => tools.definitionsOf(config).some((tool) => tool.name === name)),
     plan(call) {
       const bound = tools.bind(config, call, context);
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a

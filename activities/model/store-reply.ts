@@ -14,7 +14,7 @@ import { replyEvent } from '../../store/live/retell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { runFields } from '../../system/log.ts';
 import { isForgotten } from '../step-record.ts';
-import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
+import type { CallJudgement, Entry, ReplyEntry } from '../../store/log/entries.ts';
 import { findLeftOut } from '../../store/transcript/prepared-boundary.ts';
 import { ownName } from '../../store/transcript/tool-names.ts';
 import { chooseIds } from '../../store/transcript/call-ids.ts';
@@ -115,7 +115,7 @@ async function write(step: ModelStep, parts: ReplyParts): Promise<WrittenReply> 
   const number = attempt.number;
   const ids = chooseIds(message, base.view.length + base.added.length, step.callIds ?? new Set());
   const stored = { kind: 'reply', fate, message, ...requested, ...ids } as const;
-  const reply: ReplyEntry = { ...stored, iteration, attempt: number, spend: own, at };
+  const reply: ReplyEntry = { ...stored, ...judge(step, calls), iteration, attempt: number, spend: own, at };
   const files = await step.files;
   const adopted = await adoptOutcomes(deps, calls, early);
   const next = deps.transcripts.next(base, [reply, ...adopted, ...(files ? [files] : [])]);
@@ -146,9 +146,9 @@ async function write(step: ModelStep, parts: ReplyParts): Promise<WrittenReply> 
 function isOffered({ deps, config, input }: ModelStep, called: string): boolean {
   const name = ownName(config.toolNames ?? {}, called).toLowerCase();
   const limits = [config.tools, input.context?.allowedTools];
-  return deps.tools.definitions.some(
-    (tool) => tool.name.toLowerCase() === name && limits.every((names) => isListed(names, tool.name)),
-  );
+  return deps.tools
+    .definitionsOf(config)
+    .some((tool) => tool.name.toLowerCase() === name && limits.every((names) => isListed(names, tool.name)));
 }
 
 /**
@@ -196,10 +196,20 @@ function describe(
   call: CallBlock,
   { done, started }: { readonly done: CallOutcome | undefined; readonly started: boolean },
 ): Call {
-  const { safe, signature } = deps.tools.bind(config, call, input.context).traits();
+  const { safe, signature, outside } = deps.tools.bind(config, call, input.context).traits();
   const name = clip(call.name, MOST_NAME);
   const known = done ? { outcome: done.facts } : started ? { givenUp: true as const } : {};
-  return { index: call.index, name, safe, signature, ...known };
+  return { index: call.index, name, safe, signature, ...(outside && { beside: true as const }), ...known };
+}
+
+/** Says for readers of the transcript which calls will wait, where the run stores waits (G37). */
+function judge({ deps, config, input }: ModelStep, calls: readonly CallBlock[]): Pick<ReplyEntry, 'judged'> {
+  if (!config.rules.recordWaits || calls.length === 0) return {};
+  const judged = calls.map((call): [number, CallJudgement] => {
+    const { judged: rules, outside } = deps.tools.bind(config, call, input.context).traits();
+    return [call.index, outside && rules !== 'deny' ? outside : rules];
+  });
+  return { judged: Object.fromEntries(judged) };
 }
 
 /**

@@ -103,11 +103,12 @@ function toAskedModel({ deps: { models }, config, chosen: { model } }: PreambleS
  */
 function buildPreamble({ deps, input, config }: PreambleStep, entries: Entries): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
-  const listed = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
+  const all = deps.tools.definitionsOf(config);
+  const listed = all.filter(({ name }) => limits.every((names) => isListed(names, name)));
   const { tools: offered, parts } = chooseTools(listed, config.deferAbove, () => knownTools(config, entries));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
   const search = searchIn(config, offered).filter(({ name }) => limits.every((names) => isListed(names, name)));
-  const names = namesToSend(config.toolNames, deps.tools.definitions);
+  const names = namesToSend(config.toolNames, all);
   const named = offered.map(asStored).map((tool) => (names ? renameTool(tool, names) : tool));
   const tools = [...named, ...search];
   const deferredParts = parts.map((part) => ({ ...part, text: inSentNames(part.text, names) }));

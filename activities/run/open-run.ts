@@ -60,6 +60,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     const wrong =
       optionsProblem({ permissionMode, ...requested }) ??
       optionsProblem(workerRules(deps)) ??
+      findWrongSchema(options) ??
       findMissingTool(deps, options, search !== undefined || inherited !== null) ??
       schemaProblem(options.outputSchema);
     const rules = wrong === undefined ? checkRuleNames(deps, requested, warned) : {};
@@ -169,6 +170,7 @@ function takeSnapshot(
     ...(effort && { effort }),
     ...(webSearch && { webSearch }),
     ...present({ deferAbove: deferLimit(defaults.deferTools, found.models[0].window) }),
+    ...present({ outsideTools: options.outsideTools }),
     ...(defaults.toolNames && { toolNames: defaults.toolNames }),
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,
@@ -220,7 +222,7 @@ function checkRuleNames(
   options: RunOptions,
   warned: RecentMap<string, true>,
 ): { readonly mistaken?: string } {
-  const own = tools.definitions.map(({ name }) => name);
+  const own = tools.definitionsOf(options).map(({ name }) => name);
   // A rule about it holds, whether it is offered or not.
   const names = own.includes(WEB_SEARCH) ? own : [...own, WEB_SEARCH];
   const rules = joinRules(defaults.permissions, options.permissions);
@@ -246,13 +248,16 @@ function describeIdle([first = '', ...others]: readonly string[]): string {
 const MOST_SHOWN = 20;
 const quoteRule = (rule: string): string => JSON.stringify(rule.slice(0, 80));
 
+function findWrongSchema({ outsideTools = [] }: RunOptions): string | undefined {
+  return outsideTools
+    .map(({ name, input_schema }) => schemaProblem(input_schema, `input schema of ${name}`))
+    .find((problem) => problem !== undefined);
+}
+
 /** Refuses a run without a tool that its caller names, because it would find out late. */
-function findMissingTool(
-  { tools, servers }: Deps,
-  { tools: wanted = [] }: RunOptions,
-  maySearch: boolean,
-): string | undefined {
-  const own = tools.definitions.map(({ name }) => name);
+function findMissingTool({ tools, servers }: Deps, options: RunOptions, maySearch: boolean): string | undefined {
+  const { tools: wanted = [] } = options;
+  const own = tools.definitionsOf(options).map(({ name }) => name);
   const names = maySearch && !own.includes(WEB_SEARCH) ? [...own, WEB_SEARCH] : own;
   // A server may be away, and its tools come and go.
   const isOfServer = (name: string): boolean =>

@@ -49,7 +49,7 @@ function describeUnknown({ name, price, window, assumed }: RunModel): string | n
 /** Says which tools are left to be found and which are left out; an agent's watchers were told. */
 function listAboutTools({ tools, servers }: Pick<Deps, 'tools' | 'servers'>, config: RunConfig): readonly string[] {
   if (config.agent) return [];
-  const offered = tools.definitions.filter(({ name }) => isListed(config.tools, name));
+  const offered = tools.definitionsOf(config).filter(({ name }) => isListed(config.tools, name));
   const { deferred } = chooseTools(offered, config.deferAbove);
   return [...describeDeferral(deferred.length, countTokens(deferred)), ...(servers?.leftOut() ?? [])];
 }

@@ -167,6 +167,8 @@ function entryLines(
         agents: agents.get(entry) ?? new Map(),
       });
     case 'outcomes':
+    case 'wait':
+    case 'settled':
       return [];
     case 'boundary':
       return ['', paint.yellow(`══ ${contextText(entry, fullCommand(description.session))}`), ''];

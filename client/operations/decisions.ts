@@ -89,11 +89,19 @@ async function decide(
 ): Promise<PendingApproval> {
   const problem = nameProblem(by);
   if (problem !== undefined) throw toRefusal(problem);
-  const pending = pendingCall(await means.lookAtOpen(session), call);
+  const pending = await findPending(means, session, call);
   const parts = await partsFor(pending);
   const there = placeOf(session, pending);
   await means.update(there.session, update, present({ call: there.call, ...parts, by }));
   return pending;
+}
+
+/** The memo lists the oldest calls; whether a later one waits is asked of the session itself. */
+async function findPending(means: ClientMeans, session: SessionId, call: string): Promise<PendingApproval> {
+  const described = await means.lookAtOpen(session);
+  const { approvals = [] } = described;
+  const isUnlisted = approvals.length >= LISTED_APPROVALS && !approvals.some((pending) => pending.call === call);
+  return pendingCall(isUnlisted ? { ...described, approvals: (await means.view(session)).approvals } : described, call);
 }
 
 const toRefusal = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);

@@ -46,6 +46,7 @@ const shapesOfKinds: Readonly<Record<OptionKind, z.ZodType>> = {
   switch: z.boolean(),
   text,
   time: z.number(),
+  tools: z.array(z.looseObject({ by: text, name: text, description: text, input_schema: z.record(text, z.unknown()) })),
 };
 const optionFields = Object.entries(RUN_OPTIONS).map(([name, { kind, says, values }]): [string, z.ZodType] => {
   const value = values ? z.enum(values) : shapesOfKinds[kind];

@@ -68,6 +68,9 @@ async function* entryParts({ reading, whole }: Reading, entry: Entry, position: 
     case 'outcomes':
       for (const outcome of entry.outcomes) yield { mark: outcomeMark(outcome), text: await whole(outcome) };
       return;
+    case 'wait':
+    case 'settled':
+      return;
     case 'boundary':
       yield markLine(contextText(entry, fullCommand(reading.description.session)));
       return yield { mark: 'summary', text: entry.summary };

@@ -2,7 +2,7 @@
 import type { Entry } from '../../store/log/entries.ts';
 import { createLimit } from '../../system/async.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { SIGNALS } from '../../workflows/contract/session.ts';
+import { QUERIES, type SessionView, SIGNALS } from '../../workflows/contract/session.ts';
 import type { Signature, SignalOnce } from '../../workflows/contract/steered.ts';
 import { ClientProblem } from '../problem.ts';
 import type { ActOptions } from './decide.ts';
@@ -77,6 +77,13 @@ export class ClientMeans {
   readonly head = (session: SessionId): Promise<Hash | null> => {
     const { temporal } = this.options;
     return callUntilAnswered(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
+  };
+
+  /** Asks a worker of the session. */
+  readonly view = (session: SessionId): Promise<SessionView> => {
+    const { temporal } = this.options;
+    const query = (): Promise<SessionView> => temporal.workflow.getHandle(session).query(QUERIES.view);
+    return callUntilAnswered(temporal, `ask session ${session} what waits`, query, impatient);
   };
 
   readonly newestStep = (session: SessionId): Promise<NewestStep> => {

@@ -65,6 +65,8 @@ const entryTexts: Readonly<Record<Entry['kind'], string>> = {
   collapse_staged: 'the short form of a stretch',
   collapse_committed: 'the collapse of a stretch',
   snip: 'a snip',
+  wait: 'which calls wait',
+  settled: 'how a wait ended',
   steered: 'who steered the session',
   epoch: 'the system prompt and the tools',
   files: 'a snapshot of files',

@@ -94,6 +94,8 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'snip':
     case 'epoch':
     case 'files':
+    case 'wait':
+    case 'settled':
     case 'notice':
     case 'transition':
       return { parts: [], next: {} };

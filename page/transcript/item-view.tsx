@@ -143,6 +143,8 @@ function PlainItem({
       return <p class="mark">Session closed</p>;
     case 'reply':
     case 'outcomes':
+    case 'wait':
+    case 'settled':
       return null;
   }
 }

@@ -108,6 +108,7 @@ function describeDamage(error: unknown, entry: number | null): AuditProblem {
 function referencesOf(entry: Entry): readonly Hash[] {
   if (entry.kind === 'run_started') return [entry.config];
   if (entry.kind === 'user') return bodyHashes(entry.body);
+  if (entry.kind === 'settled') return entry.result ? bodyHashes(entry.result.body) : [];
   return entry.kind === 'outcomes' ? entry.outcomes.flatMap(({ whole }) => (whole ? [whole.hash] : [])) : [];
 }
 

@@ -57,13 +57,20 @@ const encodeBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString(
 function listStoredParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
   const parts = new Map<Hash, StoredPart>();
   for (const entry of entries) {
-    if (entry.kind === 'user' && entry.body.kind === 'stored')
-      parts.set(entry.body.hash, { hash: entry.body.hash, decode: decodeText });
-    for (const { hash } of mediaOf(entry)) parts.set(mediaKey(hash), { hash, decode: encodeBase64 });
+    const body = bodyIn(entry);
+    if (body?.kind === 'stored') parts.set(body.hash, { hash: body.hash, decode: decodeText });
+    for (const { hash } of [...mediaOf(entry), ...(body?.media ?? [])])
+      parts.set(mediaKey(hash), { hash, decode: encodeBase64 });
   }
   return parts;
 }
 
+function bodyIn(entry: Entry): MessageBody | undefined {
+  if (entry.kind === 'user') return entry.body;
+  return entry.kind === 'settled' ? entry.result?.body : undefined;
+}
+
+/** Returns the images and documents that the model is shown with an entry. */
 export function mediaOf(entry: Entry): readonly { readonly hash: Hash }[] {
   if (entry.kind === 'user') return entry.body.media ?? [];
   return entry.kind === 'outcomes' ? entry.outcomes.flatMap(({ media }) => media ?? []) : [];

@@ -16,6 +16,7 @@ import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import type { RewindRecord } from '../../workflows/contract/rewind.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
+import type { SettledEntry, WaitEntry } from '../../workflows/contract/waits.ts';
 import type { FilesEntry } from '../snapshots/files-entry.ts';
 
 export type Segment = {
@@ -68,6 +69,9 @@ export type Entry =
   | { readonly kind: 'collapse_staged'; readonly from: number; readonly to: number; readonly short: string }
   | { readonly kind: 'collapse_committed'; readonly count: number }
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
+  /** Calls that wait, and how a wait ended; the model never sees them (G37). */
+  | WaitEntry
+  | SettledEntry
   /**
    * Records that a person did something to the session, who and when; the model never sees it
    * (O12).
@@ -164,12 +168,20 @@ export type ReplyEntry = {
    * do: they came before, or are not allowed.
    */
   readonly ids?: Readonly<Record<number, string>>;
+  /**
+   * What was decided about its calls before any ran, by their positions; absent in runs that store
+   * no waits (G37).
+   */
+  readonly judged?: Readonly<Record<number, CallJudgement>>;
   readonly iteration: number;
   readonly attempt: number;
   readonly spend: Spend;
   /** Milliseconds since the epoch. */
   readonly at: number;
 };
+
+/** `custom`: an app outside gives the result, and no rule keeps it from being asked. */
+export type CallJudgement = 'allow' | 'ask' | 'deny' | 'custom';
 
 /**
  * The outcome of one call: what the model gets as its tool_result, and where the whole is when that

@@ -113,6 +113,8 @@ const ENTRY_KINDS: Readonly<Record<Entry['kind'], true>> = {
   collapse_staged: true,
   collapse_committed: true,
   snip: true,
+  wait: true,
+  settled: true,
   steered: true,
   epoch: true,
   files: true,

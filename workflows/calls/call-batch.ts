@@ -3,9 +3,11 @@
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, RunToolResult } from '../contract/activities.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
+import { placeInName, type WaitingCall } from '../contract/waits.ts';
 import type { RunContext } from '../run/run-context.ts';
+import type { WaitingBatch } from '../session/waits.ts';
 
-export class CallBatch {
+export class CallBatch implements WaitingBatch {
   readonly calls: readonly Call[];
   /** Open calls whose work goes on elsewhere: the runtime limit does not stand still for them. */
   readonly working = new Set<OpenDelegation>();
@@ -26,12 +28,29 @@ export class CallBatch {
 
   /** Runs the batch; the run's clock and phase follow the agents of its calls meanwhile. */
   during(run: () => Promise<void>): Promise<void> {
+    this.context.session.waits.follow(this);
     return this.context.session.pauses.during(() => this.updatePhase(), run);
   }
 
   /** No activity of the batch runs, not even one that waits for an answer. */
   get isQuiet(): boolean {
     return this.running === 0 && this.active === 0;
+  }
+
+  /** A question of the model waits for an answer, which is no decision. */
+  get waiting(): readonly WaitingCall[] {
+    const { approvals, delegations } = this.context.session;
+    const asks = approvals.pending.filter(({ index, question }) => !question && this.tellsDecision(index));
+    const outside = delegations.open.flatMap(({ key, outside: own }) => (own && !delegations.endOf(key) ? [own] : []));
+    return [
+      ...asks.map(({ call }) => ({ call, why: 'ask' }) as const),
+      ...outside.map(({ call, by }) => ({ call, why: by }) as const),
+    ].toSorted((one, other) => placeInName(one.call).index - placeInName(other.call).index);
+  }
+
+  /** A call for somebody outside is told of once it may begin, not before. */
+  tellsDecision(index: number): boolean {
+    return this.calls.some((call) => call.index === index && !call.beside);
   }
 
   /**
@@ -78,11 +97,13 @@ export class CallBatch {
     const { running, working } = this;
     const until = session.delegations.longestWait;
     const asks = session.approvals.pending.length > 0;
+    const outside = session.delegations.open.some((open) => open.outside !== undefined);
     const works = running > 0 || [...working].some(({ child }) => !session.pauses.isWaiting(child));
-    const waits = running === 0 && working.size === 0 && (asks || until !== null);
+    const waits = running === 0 && working.size === 0 && (asks || outside || until !== null);
     session.setParkedUntil(waits && !asks ? until : null);
     if (waits || (!works && working.size > 0)) clock.pause();
     else clock.resume();
     session.enterPhase(waits ? (asks ? 'waiting_approval' : 'parked') : 'running');
+    session.waits.change();
   }
 }

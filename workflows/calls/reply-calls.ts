@@ -11,10 +11,10 @@ import type { RunContext } from '../run/run-context.ts';
 import { handOverSession } from '../session/handover.ts';
 import { notWaiting, type ToolsCarry } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
-import type { AskedPlace } from '../updates/open-questions.ts';
+import { type AskedPlace, callName } from '../updates/open-questions.ts';
 
 /** The part of an activity's input that all calls of a reply share. */
-export type SharedInput = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context' | 'left'>;
+export type SharedInput = Pick<RunTool, 'config' | 'iteration' | 'context' | 'left'>;
 
 export class ReplyCalls {
   readonly context: RunContext;
@@ -25,6 +25,8 @@ export class ReplyCalls {
   readonly results: Map<number, CallResult>;
   /** The questions that were open at a handover, by the call's index. */
   readonly asked: ReadonlyMap<number, PendingApproval>;
+  /** The head of the reply, which names its calls. */
+  private readonly head: Hash;
   /** The calls that were delegated before a handover, by their index. */
   readonly delegated: ReadonlyMap<number, OpenDelegation>;
 
@@ -37,6 +39,9 @@ export class ReplyCalls {
   ) {
     this.context = context;
     this.state = state;
+    const head = carried?.reply ?? state.head;
+    if (head === null) throw new Error('a call without a stored reply');
+    this.head = head;
     this.calls = calls;
     this.cut = cut;
     this.results = new Map(carried?.results);
@@ -60,6 +65,11 @@ export class ReplyCalls {
     return callKey(this.session.facts.now.chain, this.head, index);
   }
 
+  /** Returns the name under which a call is decided or given its result. */
+  nameOf(index: number): string {
+    return callName({ run: this.session.facts.now.runs, iteration: this.state.iteration, index });
+  }
+
   /** The item carries the call's key, so that whatever is recorded of the call counts. */
   itemOf(index: number): OutcomeItem {
     return { index, key: this.keyOf(index) };
@@ -76,15 +86,21 @@ export class ReplyCalls {
   sharedInput(results: readonly (CallResult | undefined)[]): SharedInput {
     const { config, rules, granted } = this.context.snapshot;
     const { iteration, toolContext, spend } = this.state;
-    const { head } = this;
     const context = withGranted(toolContextAfter(toolContext, results), granted);
     const left = budgetLeft({ spend: withCallsSpend(spend, results) }, rules);
-    return { head, config, iteration, ...(context && { context }), ...(left && { left }) };
+    return { config, iteration, ...(context && { context }), ...(left && { left }) };
+  }
+
+  /** The transcript as it is now, with the waits that were stored after the reply. */
+  get heads(): Pick<RunTool, 'head' | 'reply'> {
+    const head = this.session.run?.state.head ?? this.head;
+    return head === this.head ? { head } : { head, reply: this.head };
   }
 
   /** Never returns: the session continues as new with these calls. */
   handOver(): Promise<never> {
-    const { approvals, delegations } = this.session;
+    const { approvals, delegations, waits } = this.session;
+    const { head, reply } = this.heads;
     const delegated = delegations.open.map((open) => ({ ...open, carried: true as const }));
     const tools: ToolsCarry = {
       calls: this.calls.map(withoutDelegate),
@@ -92,14 +108,10 @@ export class ReplyCalls {
       results: [...this.results],
       approvals: approvals.pending,
       ...(delegated.length > 0 && { delegated }),
+      ...(reply && { reply }),
+      ...(waits.open.length > 0 && { waits: waits.open }),
     };
-    return handOverSession(this.session, this.context.carryRun(this.state, { ...notWaiting, tools }));
-  }
-
-  private get head(): Hash {
-    const { head } = this.state;
-    if (head === null) throw new Error('a call without a stored reply');
-    return head;
+    return handOverSession(this.session, this.context.carryRun({ ...this.state, head }, { ...notWaiting, tools }));
   }
 
   /**

@@ -59,10 +59,11 @@ async function runBatches(reply: ReplyCalls): Promise<ToolsRan> {
       await batch.during(() => runBatch(reply, batch));
     }
   }
+  if (session.recordsWaits) await session.waits.close(session.stopCause !== null);
   return toolsRan(reply);
 }
 
-function toolsRan({ session, context, calls, cut, results }: ReplyCalls): ToolsRan {
+function toolsRan({ session, context, calls, cut, results, heads }: ReplyCalls): ToolsRan {
   session.approvals.withdraw();
   session.elicitations.forget();
   return {
@@ -75,6 +76,7 @@ function toolsRan({ session, context, calls, cut, results }: ReplyCalls): ToolsR
     snips: session.facts.now.snips,
     steered: session.steered.take(),
     leftMs: context.clock.leftMs,
+    ...(heads.reply && { head: heads.head }),
     ...session.sideWork.takeSummary(),
     ...session.sideWork.takePreparation(),
     ...session.delegations.agents.takeSpent(),
@@ -87,9 +89,10 @@ async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
   let siblingsCancelled = false;
   await session.runScope.run(async () => {
     const siblings = new CancellationScope();
+    const beside = new CancellationScope();
     const runOne = async (call: Call): Promise<void> => {
       const running = new RunningCall(reply, batch, call, activityOf(reply, shared, call));
-      const result = await siblings
+      const result = await (call.beside ? beside : siblings)
         .run(() => running.awaitEnd())
         .then(
           (end) =>
@@ -104,6 +107,7 @@ async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
         );
       reply.results.set(call.index, result);
       batch.countSettled();
+      if (endsRun(result)) beside.cancel();
       if (siblingsCancelled || reasonNotToBegin(null, [result]) === null) return;
       siblingsCancelled = true;
       siblings.cancel();
@@ -112,10 +116,11 @@ async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
   });
 }
 
-function activityOf({ session }: ReplyCalls, shared: SharedInput, { index, safe, mayHaveBegun, givenUp }: Call) {
+function activityOf(reply: ReplyCalls, shared: SharedInput, { index, safe, mayHaveBegun, givenUp }: Call) {
+  const { ports, facts } = reply.session;
   const traits = { ...(safe && { safe: true as const }), ...present({ mayHaveBegun, givenUp }) };
   return (more: Pick<RunTool, 'decision' | 'delegated'>) =>
-    session.ports.runTool({ ...shared, step: session.facts.nextStep(), index, ...traits, ...more });
+    ports.runTool({ ...reply.heads, ...shared, step: facts.nextStep(), index, ...traits, ...more });
 }
 
 /**
@@ -124,9 +129,11 @@ function activityOf({ session }: ReplyCalls, shared: SharedInput, { index, safe,
  */
 function reasonNotToBegin(stop: StopCause | null, results: readonly CallResult[]): string | null {
   if (stop) return NOT_STARTED.stop;
-  if (results.some(({ facts }) => facts.fatal !== undefined || facts.stop !== undefined)) return NOT_STARTED.ended;
+  if (results.some(endsRun)) return NOT_STARTED.ended;
   return results.some(({ facts }) => facts.cancelsSiblings) ? NOT_STARTED.sibling : null;
 }
+
+const endsRun = ({ facts }: CallResult): boolean => facts.fatal !== undefined || facts.stop !== undefined;
 
 function resultOf(
   reply: ReplyCalls,
@@ -180,7 +187,8 @@ async function settleCall(
   const { ports, facts } = reply.session;
   const traits = { ...(safe && { safe: true as const }), ...present({ givenUp, delegated }) };
   const item = reply.itemOf(index);
-  const findOut = () => ports.runTool({ ...shared, ...traits, step: facts.nextStep(), index, stopped: true });
+  const findOut = () =>
+    ports.runTool({ ...reply.heads, ...shared, ...traits, step: facts.nextStep(), index, stopped: true });
   try {
     const result = await CancellationScope.nonCancellable(findOut);
     if ('ask' in result || 'delegate' in result) throw new Error(`call ${index} was stopped, and wants to begin`);

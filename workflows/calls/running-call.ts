@@ -105,6 +105,8 @@ export class RunningCall {
     batch.countResumed();
     reportWait(session, iteration, approval, isWithdrawn ? 'withdrawn' : (decision?.kind ?? 'expired'));
     if (isWithdrawn) return null;
+    const stored = decision ? undefined : session.waits.settleAsk(approval, { how: 'expired' });
+    if (stored) await stored;
     return decision ?? { kind: 'deny', reason: `nobody decided by ${new Date(deadline).toISOString()}`, expired: true };
   }
 
@@ -129,7 +131,7 @@ export class RunningCall {
     const key = this.reply.keyOf(index);
     // A `resume` ends the waits that it finds, and no later ones.
     if (delegation.kind === 'wait') this.session.resumed = false;
-    return await beginDelegation(this.session, { key, index }, delegation);
+    return await beginDelegation(this.session, { key, index, name: this.reply.nameOf(index) }, delegation);
   }
 
   /** The workflow carries the call out; an activity makes an outcome of the end (L62). */

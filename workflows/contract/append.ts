@@ -11,6 +11,7 @@ import type { RunLimit, Spend, TransitionReason } from './loop.ts';
 import type { MessageBody } from './people.ts';
 import type { RunSummary } from './session.ts';
 import type { SteeringRecord } from './steered.ts';
+import type { SettledEntry, WaitEntry } from './waits.ts';
 
 /**
  * The input of every step that stores something: it appends to `head`, or stores nothing. `step`
@@ -50,6 +51,9 @@ export type Append =
   | { readonly kind: 'prepared_boundary'; readonly boundary: Hash }
   /** `entries`: positions of entries that the model no longer sees (L7). */
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
+  /** Only readers of the transcript are told (G37). */
+  | WaitEntry
+  | SettledEntry
   /** Only people are told (O12). */
   | { readonly kind: 'steered'; readonly steered: SteeringRecord }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }

@@ -13,6 +13,8 @@ export type Call = {
   readonly safe: boolean;
   /** A digest of name and input: it identifies the same call made again (L34). */
   readonly signature: string;
+  /** Somebody outside gives its result, whatever else of the reply runs or waits (G53). */
+  readonly beside?: true;
   /**
    * Present when the outcome is stored with the reply: the call ran early (L37), or has a duplicate
    * id (L39).
@@ -51,13 +53,22 @@ export const LARGEST_BATCH = 100;
 
 /**
  * Groups the calls that run together (L35): neighbouring safe calls in one batch, an unsafe call
- * alone, in the model's order.
+ * alone, in the model's order. Calls for somebody outside are all in the first.
  */
 export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[] {
+  const beside = calls.filter((call) => call.beside && isOpen(call));
+  const [first = [], ...later] = groupOwn(calls);
+  const opening = [...beside, ...first].toSorted((one, other) => one.index - other.index);
+  return opening.length === 0 ? [] : [opening, ...later];
+}
+
+const isOpen = ({ outcome, ran }: Call): boolean => !outcome && !ran;
+
+function groupOwn(calls: readonly Call[]): readonly (readonly Call[])[] {
   const planned: Call[][] = [];
   let open: Call[] | null = null;
   for (const call of calls) {
-    if (call.outcome || call.ran) continue;
+    if (call.beside || !isOpen(call)) continue;
     if (call.safe && open && open.length < LARGEST_BATCH) open.push(call);
     else {
       planned.push([call]);
@@ -141,6 +152,8 @@ export type ToolContextState = {
 
 export type RunTool = {
   readonly head: Hash;
+  /** The head of the reply that makes the call, where waits were stored after it (G37). */
+  readonly reply?: Hash;
   readonly config: Hash;
   readonly step: number;
   readonly iteration: number;

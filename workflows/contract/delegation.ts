@@ -78,7 +78,16 @@ export type QuestionWork = {
   readonly inputHash?: string;
 };
 
-export type Delegation = DelegatedWork | WaitWork | QuestionWork | AgentWork | AgentRequest;
+/** A call whose result somebody outside gives (G53). It has no deadline. */
+export type OutsideWork = { readonly kind: 'outside'; readonly by: OutsideKind };
+
+/** `custom`: an app, through the API that the session was started by. */
+export type OutsideKind = 'custom';
+
+export type Delegation = DelegatedWork | WaitWork | QuestionWork | OutsideWork | AgentWork | AgentRequest;
+
+/** What an outside call gave. */
+export type OutsideResult = { readonly body: MessageBody; readonly isError?: true };
 
 export const LARGEST_ARGS = 64 * 1024;
 
@@ -94,6 +103,7 @@ export type DelegatedEnd =
   | { readonly kind: 'failed'; readonly detail: string }
   | { readonly kind: 'waited'; readonly by: 'time' | 'message' | 'resume' }
   | { readonly kind: 'answered'; readonly body: MessageBody; readonly by: string }
+  | ({ readonly kind: 'result' } & OutsideResult)
   | AgentEnd
   /** A sentence of the workflow's own, which ends the call at once. */
   | { readonly kind: 'told'; readonly text: string }
@@ -111,7 +121,7 @@ export const LARGEST_PLAIN = 4_096;
  */
 export function endInWords(end: DelegatedEnd): string | null {
   if (end.kind === 'told') return end.text;
-  if (end.kind === 'answered') return end.body.kind === 'text' ? end.body.text : null;
+  if (end.kind === 'answered' || end.kind === 'result') return end.body.kind === 'text' ? end.body.text : null;
   return end.kind === 'waited' ? `The wait is over (${end.by}).` : null;
 }
 

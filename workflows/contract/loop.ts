@@ -228,6 +228,8 @@ export type Rules = {
   readonly afterStop: boolean;
   /** How long an approval may take; then the call is denied (L55). */
   readonly approvalMs: number;
+  /** The transcript says which calls wait, and how each wait ended (G37). */
+  readonly recordWaits?: true;
 };
 
 /** `warning` and `critical` are shares of the window (L9, L10). */

@@ -5,6 +5,7 @@ import { type ExtraFolders, extraFoldersProblem } from './extra-folders.ts';
 import { type Tags, tagsProblem } from './facts.ts';
 import { type Effort, efforts } from './loop.ts';
 import { type PermissionMode, permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
+import { isOutsideTool, MOST_OUTSIDE, type OutsideTool } from './waits.ts';
 import { type PromptContext, promptContextProblem } from './prompt-context.ts';
 import { type ToolEnv, toolEnvProblem } from './tool-env.ts';
 
@@ -15,6 +16,7 @@ export const OPTION_BOUNDS = {
   tools: 1_000,
   /** Characters of JSON. */
   outputSchema: 64 * 1024,
+  outsideTools: 96 * 1024,
 };
 
 const LONGEST_MODEL = 200;
@@ -38,7 +40,8 @@ export type OptionKind =
   | 'schema'
   | 'switch'
   | 'text'
-  | 'time';
+  | 'time'
+  | 'tools';
 
 type OptionWords = {
   /** A sentence for the help, the documentation and the HTTP API. */
@@ -284,6 +287,17 @@ export const RUN_OPTIONS = {
     flag: '--tag <name=value>',
     says: 'a label by which lists find the session, such as team=web',
   }),
+  /** The transcript says which calls wait, and how each wait ended (G37). */
+  recordWaits: switchOption('record waits', {
+    says: 'store in the transcript which calls wait for somebody, and how each wait ended',
+  }),
+  /**
+   * Tools whose calls somebody outside carries out (G53), in the place of the worker's of the same
+   * name. At most 128, 96 KB of JSON together.
+   */
+  outsideTools: defineOption<readonly OutsideTool[]>('tools', outsideToolsProblem, {
+    says: 'tools whose calls somebody outside carries out, and gives the results of by the update `giveResult`',
+  }),
   /** Milliseconds that an approval may take before the call counts as denied (L55). */
   approvalTimeoutMs: timeOption('approval timeout', {
     flag: '--approval-timeout <time>',
@@ -341,6 +355,19 @@ function toolsProblem(tools: unknown): string | undefined {
   return tools.length <= OPTION_BOUNDS.tools
     ? undefined
     : `${tools.length} tools are named: give at most ${OPTION_BOUNDS.tools}`;
+}
+
+function outsideToolsProblem(tools: unknown): string | undefined {
+  if (!Array.isArray(tools) || !tools.every(isOutsideTool))
+    return 'the outside tools are no list of { by, name, description, input_schema }';
+  if (tools.length > MOST_OUTSIDE) return `${tools.length} outside tools are given: give at most ${MOST_OUTSIDE}`;
+  const names = tools.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) return `two outside tools are named ${JSON.stringify(twice)}`;
+  const { length } = JSON.stringify(tools);
+  return length <= OPTION_BOUNDS.outsideTools
+    ? undefined
+    : `the outside tools have ${length} characters of JSON: give at most ${OPTION_BOUNDS.outsideTools}`;
 }
 
 function schemaSizeProblem(schema: unknown): string | undefined {

@@ -40,8 +40,8 @@ export const SIGNALS = {
   cancel: 'cancel',
 } as const;
 /**
- * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a
- * Repair, `rewind` a RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions`
+ * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81),
+ * `giveResult` a GivenResult (G53), `repair` a Repair, `rewind` a RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions`
  * OptionChanges for the next run, `topUp` a TopUp for the one under way, `changeRules` RuleChanges
  * for it, `move` a MoveRequest (T20); each is refused with a sentence. Those that change something,
  * from `rewind` on, take a Signed besides. At most a few in flight.
@@ -58,6 +58,7 @@ export const UPDATES = {
   changeRules: 'changeRules',
   aside: 'aside',
   move: 'move',
+  giveResult: 'giveResult',
 } as const;
 /** Queries: `view` returns a SessionView, `elicited` an ElicitationEnd. */
 export const QUERIES = { view: 'view', elicited: 'elicited' } as const;
@@ -252,6 +253,8 @@ export type SessionMemo = {
   readonly last: RunSummary | null;
   /** Calls that wait for a decision: the oldest, at most LISTED_APPROVALS. */
   readonly approvals?: readonly PendingApproval[];
+  /** How many calls the transcript says wait (G37); absent without any. */
+  readonly waits?: number;
   /** Questions that were answered lately, at most LISTED_ANSWERS. */
   readonly answered?: readonly AnswerRecord[];
   /** Milliseconds since the epoch, while parked (L14). */

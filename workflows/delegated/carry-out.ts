@@ -9,13 +9,16 @@ import type { OpenDelegation } from './delegations.ts';
 import type { HostSession } from './host-session.ts';
 import { askToStop, FIRST_LOOK_MS, isGone, LAST_LOOK_MS, LOST_END, REPORT_MS, STOP_MS } from './reports.ts';
 
+/** `name`: under which somebody outside gives the result. */
+type BegunCall = Pick<OpenDelegation, 'key' | 'index'> & { readonly name: string };
+
 /**
  * Begins work that `runTool` handed over. A running child of this name is the call's own: it was
  * started before a reset.
  */
 export async function beginDelegation(
   session: HostSession,
-  call: Pick<OpenDelegation, 'key' | 'index'>,
+  call: BegunCall,
   delegation: DelegatedTask,
 ): Promise<OpenDelegation> {
   const open = describeOpen(session, call, delegation);
@@ -37,9 +40,10 @@ export async function beginDelegation(
 
 function describeOpen(
   session: HostSession,
-  { key, index }: Pick<OpenDelegation, 'key' | 'index'>,
+  { key, index, name }: BegunCall,
   delegation: DelegatedTask,
 ): OpenDelegation {
+  if (delegation.kind === 'outside') return { key, index, outside: { call: name, by: delegation.by } };
   if (delegation.kind === 'wait') {
     const { until = Date.now() + delegation.seconds * 1_000, message } = delegation;
     return { key, index, until, ...(message && { message }) };

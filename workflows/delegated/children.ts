@@ -39,13 +39,16 @@ type ChildWork = Exclude<DelegatedTask, AgentRequest>;
 
 export type Child = { readonly type: string; readonly args: readonly unknown[] } & Omit<ChildWorkflowOptions, 'args'>;
 
-/** Returns null where a timer does the work, and a sentence when the child may not start. */
+/**
+ * Returns null where a timer or somebody outside does the work, and a sentence when the child may
+ * not start.
+ */
 export function childOf(
   session: HostSession,
   { key, child }: DelegationRef,
   delegation: ChildWork,
 ): Child | string | null {
-  if (delegation.kind === 'wait') return null;
+  if (delegation.kind === 'wait' || delegation.kind === 'outside') return null;
   if (delegation.kind === 'agent') return grantChild(session, key, child as SessionId, delegation);
   const { agent } = session.input;
   const input: DelegatedInput = {

@@ -1,7 +1,13 @@
 // The calls of a run that the workflow carries out itself (L62–L64): started once, carried over a
 // handover, ended by their report, a deadline, or a stop. An open call costs nothing: no activity
 // and no slot.
-import { type AgentSpending, type DelegatedEnd, type DelegatedReport, LARGEST_RESULT } from '../contract/delegation.ts';
+import {
+  type AgentSpending,
+  type DelegatedEnd,
+  type DelegatedReport,
+  LARGEST_RESULT,
+  type OutsideKind,
+} from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
 import { type AgentListener, Agents, type AgentsCarry } from './agents.ts';
 import { keepSpendOnly, readReport } from './reports.ts';
@@ -18,6 +24,8 @@ export type OpenDelegation = {
   readonly until?: number;
   /** A message to the session ends the wait. */
   readonly message?: true;
+  /** Somebody outside gives the result, under the call's name. */
+  readonly outside?: { readonly call: string; readonly by: OutsideKind };
   /**
    * The call was begun before a handover: this workflow run is not told when its child is ended
    * from outside.

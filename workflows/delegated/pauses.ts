@@ -3,6 +3,7 @@
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentOrigin, AgentPause } from '../contract/delegation.ts';
 import type { SessionId } from '../contract/ids.ts';
+import { nextRound } from '../next-round.ts';
 import type { HostSession } from './host-session.ts';
 import { tellSession } from './reports.ts';
 
@@ -111,15 +112,6 @@ export class Pauses {
     const own = run === null ? background.length > 0 && inbox.count === 0 : this.runStandsStill;
     return own && background.every(({ session }) => this.agents.has(session));
   }
-}
-
-/**
- * Resolves once nothing else of the activation is left to run: conditions are looked at when they
- * are made, and again then.
- */
-function nextRound(): Promise<void> {
-  let looks = 0;
-  return condition(() => (looks += 1) > 1);
 }
 
 /** Anyone can signal, so the shape is checked. */

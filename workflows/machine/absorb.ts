@@ -121,6 +121,7 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
   const regular = event.results.filter(({ item }) => item !== null);
   return {
     ...state,
+    ...(event.head && { head: event.head }),
     failing: countFailures(state.failing, event),
     repeats: countRepeats(state.repeats ?? null, event),
     spend: withCallsSpend(state.spend, event.results),

@@ -14,6 +14,7 @@ import type {
   StopHooksRan,
 } from '../contract/activities.ts';
 import type { AgentSpending } from '../contract/delegation.ts';
+import type { Hash } from '../contract/ids.ts';
 import type { RunLimit, Spend, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 
@@ -89,6 +90,8 @@ export type ToolsRan = {
   readonly steered?: readonly Append[];
   /** Milliseconds left of the runtime limit; null without one (L51). */
   readonly leftMs: number | null;
+  /** The transcript goes on from here, where waits were stored after the reply (G37). */
+  readonly head?: Hash;
   /** The summary of the batch before, if it was made while these calls ran (L42). */
   readonly summary?: BatchSummary;
   readonly overtaken?: Spend;

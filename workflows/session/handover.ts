@@ -72,7 +72,7 @@ function memoAsItIs(): Record<string, unknown> | undefined {
 /** A handover is due, and loses nothing. */
 export function canHandOver(session: Session): boolean {
   if (isStopping(session) || session.hosting.isMoving || !isHandoverDue(session)) return false;
-  const isAllTold = session.asks.isSettled && session.pauses.isSettled;
+  const isAllTold = session.asks.isSettled && session.pauses.isSettled && session.waits.isSettled;
   return session.isCarriable && session.sideWork.isSettled && isAllTold && allHandlersFinished();
 }
 

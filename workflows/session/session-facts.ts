@@ -66,6 +66,7 @@ export type ShownSession = {
   readonly run: LiveRun | null;
   readonly inbox: { readonly waiting: readonly UserMessage[] };
   readonly approvals: { readonly pending: readonly PendingApproval[]; readonly answered: readonly AnswerRecord[] };
+  readonly waits: { readonly open: readonly unknown[] };
   readonly delegations: {
     readonly agents: {
       readonly background: readonly unknown[];
@@ -82,12 +83,15 @@ export function sessionNow({
   inbox,
   approvals,
   delegations,
+  waits: { open },
 }: ShownSession): SessionNow {
   // Questions from sessions of its agents are listed behind its own (L70).
   const pending = [...approvals.pending, ...delegations.agents.asks.waiting];
   const { answered } = approvals;
   const background = delegations.agents.background.length;
-  return { session, title, phase, run, queued: inbox.waiting, pending, answered, background, ...(agent && { agent }) };
+  const waits = open.length;
+  const queued = inbox.waiting;
+  return { session, title, phase, run, queued, pending, waits, answered, background, ...(agent && { agent }) };
 }
 
 type SessionNow = {
@@ -97,6 +101,7 @@ type SessionNow = {
   readonly phase: Phase | null;
   readonly run: LiveRun | null;
   readonly pending: readonly PendingApproval[];
+  readonly waits: number;
   readonly answered: readonly AnswerRecord[];
   readonly background: number;
   readonly agent?: AgentOrigin;
@@ -104,7 +109,7 @@ type SessionNow = {
 
 /** `withFacts`: false for a session of an earlier release, which tells no numbers. */
 export function memoOf(facts: ShownFacts, now: SessionNow, withFacts: boolean): SessionMemo {
-  const { title, phase, run, pending, answered, background } = now;
+  const { title, phase, run, pending, waits, answered, background } = now;
   const { head, options, runs, last, host, suggestion } = facts;
   const approvals = pending.slice(0, LISTED_APPROVALS).map((one) => (one.question ? { ...one, question: {} } : one));
   const parkedUntil = run?.parkedUntil ?? null;
@@ -116,6 +121,7 @@ export function memoOf(facts: ShownFacts, now: SessionNow, withFacts: boolean): 
     runs,
     last,
     ...(approvals.length > 0 && { approvals }),
+    ...(waits > 0 && { waits }),
     ...(answered.length > 0 && { answered }),
     ...present({ parkedUntil: parkedUntil ?? undefined }),
     ...(host && { host }),

@@ -13,6 +13,7 @@ import {
   type UserMessage,
 } from '../contract/session.ts';
 import type { AnswerRecord, PendingApproval } from '../contract/people.ts';
+import type { WaitingCall } from '../contract/waits.ts';
 import type { OpenAction, SteeringRecord } from '../contract/steered.ts';
 import type { AskedOnceSnapshot } from '../updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from '../contract/delegation.ts';
@@ -129,6 +130,9 @@ export type ToolsCarry = {
   readonly results: readonly (readonly [index: number, result: CallResult])[];
   readonly approvals: readonly PendingApproval[];
   readonly delegated?: readonly OpenDelegation[];
+  /** The head of the reply, where waits were stored after it, and those that are open (G37). */
+  readonly reply?: Hash;
+  readonly waits?: readonly WaitingCall[];
 };
 
 /**

@@ -1,9 +1,9 @@
 // A session: its parts, its phase as others see it, and how its run is stopped. Each workflow run
 // makes one.
 import { CancellationScope, condition, log, patched, workflowInfo } from '@temporalio/workflow';
-import type { CallModel, SessionActivities } from '../contract/activities.ts';
-import { agentName, type SessionId } from '../contract/ids.ts';
-import type { StopCause } from '../contract/loop.ts';
+import type { Append, CallModel, SessionActivities } from '../contract/activities.ts';
+import { agentName, type Hash, type SessionId } from '../contract/ids.ts';
+import type { RunSnapshot, StopCause } from '../contract/loop.ts';
 import { LISTED_APPROVALS, type Phase, type RunSummary, type UserMessage } from '../contract/session.ts';
 import { Approvals } from '../updates/approvals.ts';
 import type { RunLimits } from '../updates/run-limits.ts';
@@ -23,6 +23,8 @@ import { Hosting } from './hosting.ts';
 import { Inbox, makeCarriable } from './inbox.ts';
 import type { RunState } from '../machine/state.ts';
 import { Alerts } from '../told/alerts.ts';
+import { commitEntries } from '../run/commit-entries.ts';
+import { Waits } from './waits.ts';
 import { memoOf, sessionNow, splitCarry } from './session-facts.ts';
 import { type Carry, Facts, type ResumedInput, type ToolsCarry } from './session-state.ts';
 import type { AgentOrigin } from '../contract/delegation.ts';
@@ -46,6 +48,7 @@ export class Session {
   readonly pauses: Pauses;
   readonly elicitations: Elicitations;
   readonly hosting = new Hosting(this);
+  readonly waits: Waits;
   readonly ports: SessionActivities;
   readonly sideWork: SideWork;
   readonly memoWriter: MemoWriter;
@@ -57,6 +60,8 @@ export class Session {
   refusedOptions: string | null = null;
   private live: LiveRun | null = null;
   private limits: RunLimits | null = null;
+  /** The run that a handover carried, whose updates may come before it goes on. */
+  private readonly carried: RunSnapshot | undefined;
   /** Why the current run is being stopped. The first cause wins. */
   private stopped: StopCause | null = null;
   private readonly root = CancellationScope.current();
@@ -92,6 +97,8 @@ export class Session {
     // This must come before the handlers are set: a stop that arrived during the handover is
     // delivered as soon as they are.
     if (carry.run) this.beginRun({ ...carry.run });
+    this.carried = carry.run?.snapshot;
+    this.waits = new Waits(this, carry.run?.tools?.waits);
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], answered);
     this.delegations = new Delegations(carry, {
       onBackgroundEnd: (key, news) => this.receiveMessage(newsMessage(key, news)),
@@ -119,6 +126,16 @@ export class Session {
    */
   get changeableLimits(): RunLimits | null {
     return this.finishing || this.stopCause !== null ? null : this.limits;
+  }
+
+  /** Whether the run under way stores which of its calls wait (G37). */
+  get recordsWaits(): boolean {
+    const { rules } = this.limits?.snapshot ?? this.carried ?? {};
+    return rules?.recordWaits === true;
+  }
+
+  commit(head: Hash | null, append: readonly Append[]): Promise<Hash | null> {
+    return commitEntries(this, head, append);
   }
 
   get isFinishing(): boolean {

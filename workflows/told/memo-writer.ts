@@ -10,6 +10,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@temporalio/common';
+import { nextRound } from '../next-round.ts';
 import { MEMO_KEY, type SessionInput, type SessionMemo } from '../contract/session.ts';
 import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } from '../contract/visibility.ts';
 
@@ -76,15 +77,6 @@ export class MemoWriter {
       if (this.changes === this.seen) this.write();
     }
   }
-}
-
-/**
- * Resolves once nothing else of the activation is left to run: a condition is looked at when it is
- * made, and again then.
- */
-function nextRound(): Promise<void> {
-  let looks = 0;
-  return condition(() => (looks += 1) > 1);
 }
 
 /** Returns the attributes of `values` that differ from the written ones. */

@@ -18,6 +18,12 @@ import { isBody } from '../session/inbox.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 import { present } from '../contract/present.ts';
 
+/**
+ * Is told of a decision about a call. What it returns is awaited before the person has their
+ * answer.
+ */
+type DecisionListener = (approval: PendingApproval, decision: Decision) => Promise<void> | undefined;
+
 /** A decision, or the answer to a question. */
 export type PersonDecision = Decision | Extract<DelegatedEnd, { kind: 'answered' }>;
 
@@ -26,6 +32,7 @@ export class Approvals {
   private readonly decisions = new Map<string, PersonDecision>();
   private lately: readonly AnswerRecord[];
   private changed: () => void = () => {};
+  private decided: DecisionListener = () => undefined;
 
   /**
    * `carried`: what waited at a handover. `answered`: the questions that were answered before it.
@@ -39,8 +46,9 @@ export class Approvals {
    * Sets the update handlers. `changed` is called whenever what waits has changed, and at once if a
    * decision arrived during the handover.
    */
-  listen(changed: () => void): void {
+  listen(changed: () => void, decided: DecisionListener): void {
     this.changed = changed;
+    this.decided = decided;
     setHandler(defineUpdate<void, [Approval]>(UPDATES.approve), (approval) => this.approve(approval), {
       description: UPDATE_DESCRIPTIONS.approve,
       validator: (approval) =>
@@ -106,12 +114,18 @@ export class Approvals {
     this.changed();
   }
 
-  private approve({ call, inputHash, edited, by }: Approval): void {
-    this.decide(call, { kind: 'allow', inputHash, ...present({ edited }), ...withName(by) });
+  private approve({ call, inputHash, edited, by }: Approval): void | Promise<void> {
+    return this.decideCall(call, { kind: 'allow', inputHash, ...present({ edited }), ...withName(by) });
   }
 
-  private deny({ call, reason, interrupt, by }: Denial): void {
-    this.decide(call, { kind: 'deny', reason, ...(interrupt === true && { interrupt }), ...withName(by) });
+  private deny({ call, reason, interrupt, by }: Denial): void | Promise<void> {
+    return this.decideCall(call, { kind: 'deny', reason, ...(interrupt === true && { interrupt }), ...withName(by) });
+  }
+
+  private decideCall(call: string, decision: Decision): void | Promise<void> {
+    const approval = this.waiting.get(call);
+    this.decide(call, decision);
+    return approval && this.decided(approval, decision);
   }
 
   private answer({ call, body, by }: Answer): void {

@@ -6,6 +6,8 @@ export const UPDATE_DESCRIPTIONS: Readonly<Record<keyof typeof UPDATES, string>>
     'Allows a call that waits: {"call": "…", "inputHash": "…"}, both as the query `view` has them under `approvals`.',
   deny: 'Denies a call that waits: {"call": "…", "reason": "…"}. With "interrupt": true it ends the run.',
   answer: 'Answers a question: {"call": "…", "by": "ana", "body": {"kind": "text", "text": "…"}}.',
+  giveResult:
+    'Gives an outside call its result: {"call": "1.2.0", "result": {"body": {"kind": "text", "text": "…"}}}; "isError" says that it failed.',
   rewind:
     'Goes back to an earlier point, with the conversation, the files or both: {"from": "…", "to": "…", "files": […]}.',
   previewRewind: 'Says what a rewind of files would do, and does nothing: {"from": "…", "files": […]}.',

@@ -1,6 +1,7 @@
 // Sets the handlers of a session: for signals, queries and updates.
 import type { Session } from '../session/session.ts';
 import { handleMoves } from './move.ts';
+import { handleResults } from './outside-results.ts';
 import { handleRewindPreviews, handleRewinds } from './rewind.ts';
 import { handleSteering } from './steer.ts';
 import {
@@ -15,7 +16,7 @@ import {
 import { type ElicitationEnd, ELICIT_SIGNAL } from '../contract/people.ts';
 import { QUERIES, type SessionView, UPDATES, SIGNALS, type UserMessage } from '../contract/session.ts';
 import { sessionNow, viewOf } from '../session/session-facts.ts';
-import type { AnswerAside } from '../contract/activities.ts';
+import type { AnswerAside, Decision } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { type AsideAnswer, asideProblem, type AskAside, MOST_ASIDES } from '../contract/aside.ts';
 import { type Signature, unwrapRequest, type UpdateOnce } from '../contract/steered.ts';
@@ -24,14 +25,19 @@ import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { findUndecodable } from '../contract/undecodable.ts';
+import { present } from '../contract/present.ts';
 import { isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
 
 /** Call it once, as soon as the session is made: it delivers what has arrived already. */
 export function listenToClients(session: Session): void {
-  session.approvals.listen(() => {
-    session.memoWriter.markChanged();
-    session.asks.change();
-  });
+  session.approvals.listen(
+    () => {
+      session.memoWriter.markChanged();
+      session.asks.change();
+    },
+    (approval, decision) => session.waits.settleAsk(approval, describeDecision(decision)),
+  );
+  handleResults(session);
   handleSignals(session);
   handleQueries(session);
   handleAsides(session);
@@ -39,6 +45,11 @@ export function listenToClients(session: Session): void {
   handleRewinds(session);
   handleRewindPreviews(session);
   handleMoves(session);
+}
+
+function describeDecision(decision: Decision) {
+  const { kind, by } = decision;
+  return { how: kind, ...present({ by }), ...(kind === 'deny' && { message: decision.reason }) };
 }
 
 // Answers the queries of people and their programs. The store holds the truth.

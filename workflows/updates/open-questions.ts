@@ -19,7 +19,9 @@ export type AskedPlace = {
   readonly approvalMs: number;
 };
 
-const callNameOf = ({ run, iteration, index }: AskedPlace): string => `${run}.${iteration}.${index}`;
+/** Names a call for people and for whoever gives its result. */
+export const callName = ({ run, iteration, index }: Pick<AskedPlace, 'run' | 'iteration' | 'index'>): string =>
+  `${run}.${iteration}.${index}`;
 
 /** `before`: the question that was put before, when the edited input would not do. */
 export function makeApproval(place: AskedPlace, ask: Ask, before: PendingApproval | null): PendingApproval {
@@ -29,7 +31,7 @@ export function makeApproval(place: AskedPlace, ask: Ask, before: PendingApprova
   // answer to the first must not answer this one.
   if (before?.inputHash === ask.inputHash)
     return { ...approval, call: nextQuestion(before.call), deadline: before.deadline };
-  return { ...approval, call: callNameOf(place), deadline: now + approvalMs };
+  return { ...approval, call: callName(place), deadline: now + approvalMs };
 }
 
 /** Returns the name of the next question about a call: 1.2.0, 1.2.0+2, 1.2.0+3. */
@@ -46,7 +48,7 @@ export function makeQuestion(
 ): PendingApproval {
   const { tool, head, index, now, approvalMs } = place;
   return {
-    call: before ? nextQuestion(before.call) : callNameOf(place),
+    call: before ? nextQuestion(before.call) : callName(place),
     tool,
     reason: 'it asks a question',
     inputHash,
@@ -63,7 +65,7 @@ export function makeElicitation(place: AskedPlace, elicitation: Elicitation, cou
   const { tool, head, index, now, approvalMs } = place;
   const { reason = '', inputHash = '', options } = elicitation;
   return {
-    call: elicitationName(callNameOf(place), count),
+    call: elicitationName(callName(place), count),
     tool,
     reason,
     inputHash,

@@ -21,7 +21,7 @@ const asks = async (input: object) =>
 /** When a wait is over that the workflow has begun. */
 async function overAt(wait: Delegation): Promise<number | undefined> {
   const session = { delegations: new Delegations(), inbox: { count: 0 }, resumed: false } as never;
-  return (await beginDelegation(session, { key: 'c.h.0' as CallKey, index: 0 }, wait as WaitWork)).until;
+  return (await beginDelegation(session, { key: 'c.h.0' as CallKey, index: 0, name: '1.1.0' }, wait as WaitWork)).until;
 }
 
 test('a wait is handed over with the time at which it is over, whenever the workflow hears of it (L82)', async () => {

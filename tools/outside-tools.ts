@@ -1,0 +1,48 @@
+// Tools of one run whose calls somebody outside carries out (G53). A call is checked like any other
+// and then handed to the workflow, which waits for its result.
+import type { OutsideKind } from '../workflows/contract/delegation.ts';
+import type { OutsideTool } from '../workflows/contract/waits.ts';
+import { buildDefinition, type ToolDefinition, type ToolRegistry } from './registry.ts';
+import { defineDelegatedTool, type Tool } from './tool.ts';
+
+/** The mark is no field of the tool, because others could set a field. */
+const kinds = new WeakMap<Tool, OutsideKind>();
+
+/** Tells who carries out the calls of a tool; undefined for one that Perdure runs. */
+export const outsideKind = (tool: Tool): OutsideKind | undefined => kinds.get(tool);
+
+/** Adds tools to a registry; one of them takes the place of a tool of the same name. */
+export function addOutsideTools(base: ToolRegistry, added: readonly OutsideTool[]): ToolRegistry {
+  const tools = new Map(added.map((each) => [each.name, createOutsideTool(each)]));
+  const definitions = [...tools.values()].map(buildDefinition);
+  let known: { readonly of: unknown; readonly all: readonly ToolDefinition[] } | null = null;
+  return {
+    ...base,
+    get: (name) => tools.get(name) ?? base.get(name),
+    definitions() {
+      const of = base.definitions();
+      if (known?.of !== of) known = { of, all: replaceByName(of, definitions) };
+      return known.all;
+    },
+  };
+}
+
+/** Keeps the order of names (L22). */
+function replaceByName(all: readonly ToolDefinition[], added: readonly ToolDefinition[]): readonly ToolDefinition[] {
+  const names = new Set(added.map(({ name }) => name));
+  return [...all.filter(({ name }) => !names.has(name)), ...added].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Custom tools have no policy: rules of the worker hold, and nothing else keeps a call back. */
+function createOutsideTool({ by, name, description, input_schema }: OutsideTool): Tool {
+  const tool = defineDelegatedTool({
+    name,
+    description,
+    inputSchema: input_schema,
+    risk: 'external',
+    canUse: () => ({ kind: 'allow' }),
+    delegate: () => ({ kind: 'outside', by }),
+  });
+  kinds.set(tool, by);
+  return tool;
+}

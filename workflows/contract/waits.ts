@@ -1,0 +1,65 @@
+// Calls that wait for a person or for somebody outside, as the transcript records them where a run
+// asks for it (G37), and the result of a call that somebody outside gives (G53).
+import type { OutsideKind, OutsideResult } from './delegation.ts';
+
+/** `ask`: a person has to decide. Otherwise somebody outside has to give the result. */
+export type WaitReason = 'ask' | OutsideKind;
+
+/** `call` is its name, used once: the one under which it is decided or given its result. */
+export type WaitingCall = { readonly call: string; readonly why: WaitReason };
+
+/** Calls that have begun to wait together. `at`: milliseconds since the epoch. */
+export type WaitEntry = { readonly kind: 'wait'; readonly calls: readonly WaitingCall[]; readonly at: number };
+
+/**
+ * The end of a wait, before the outcome of the call. `by`: the name of the person. `message`: the
+ * reason of a denial. `result`: with `how: 'result'`. `expired`: nobody decided in time.
+ */
+export type SettledEntry = {
+  readonly kind: 'settled';
+  readonly call: string;
+  readonly how: 'allow' | 'deny' | 'expired' | 'result';
+  readonly by?: string;
+  readonly message?: string;
+  readonly result?: OutsideResult;
+  readonly at: number;
+};
+
+/** A tool as the model is shown it. `by`: who gives the results of its calls. */
+export type OutsideTool = {
+  readonly by: OutsideKind;
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: Readonly<Record<string, unknown>>;
+};
+
+/** Outside tools of one run. */
+export const MOST_OUTSIDE = 128;
+
+const VALID_NAME = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** Options may come from any Temporal client. */
+export function isOutsideTool(value: unknown): value is OutsideTool {
+  const { by, name, description, input_schema } = (value ?? {}) as { readonly [Key in keyof OutsideTool]?: unknown };
+  return (
+    by === 'custom' &&
+    typeof name === 'string' &&
+    VALID_NAME.test(name) &&
+    typeof description === 'string' &&
+    typeof input_schema === 'object' &&
+    input_schema !== null &&
+    !Array.isArray(input_schema)
+  );
+}
+
+/** The argument of the update that gives an outside call its result. */
+export type GivenResult = { readonly call: string; readonly result: OutsideResult; readonly by?: string };
+
+/** Bytes of the text of a result. */
+export const LARGEST_GIVEN = 1_500_000;
+
+/** Reads the place of a call from its name, `run.iteration.index` with `+n` for a later question. */
+export function placeInName(call: string): { readonly index: number; readonly count: number } {
+  const [place = '', count = '1'] = call.split('+');
+  return { index: Number(place.split('.')[2]), count: Number(count) };
+}

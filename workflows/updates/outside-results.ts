@@ -1,0 +1,50 @@
+// Takes the results of calls that somebody outside carries out (G53). Each counts once; one that is
+// late, or for a call that does not wait, is refused before it is accepted.
+import { defineUpdate, setHandler } from '@temporalio/workflow';
+import { LARGEST_PLAIN } from '../contract/delegation.ts';
+import { isName, LONGEST_NAME, type MessageBody } from '../contract/people.ts';
+import { present } from '../contract/present.ts';
+import { UPDATES } from '../contract/session.ts';
+import { type GivenResult, LARGEST_GIVEN } from '../contract/waits.ts';
+import type { OpenDelegation } from '../delegated/delegations.ts';
+import { isBody } from '../session/inbox.ts';
+import type { Session } from '../session/session.ts';
+import { refuse } from './approvals.ts';
+import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
+
+export function handleResults(session: Session): void {
+  const give = ({ call, result, by }: GivenResult): Promise<void> | undefined => {
+    const { body, isError } = result;
+    session.delegations.settle(findOpen(session, call)!.key, { kind: 'result', body, ...present({ isError }) });
+    return session.waits.settle({ call, how: 'result', result, ...present({ by }) });
+  };
+  const validator = (given: GivenResult): void => refuse(callProblem(session, given) ?? resultProblem(given));
+  const description = UPDATE_DESCRIPTIONS.giveResult;
+  setHandler(defineUpdate<void, [GivenResult]>(UPDATES.giveResult), give, { validator, description });
+}
+
+function findOpen({ delegations }: Session, call: string): OpenDelegation | undefined {
+  return delegations.open.find(({ key, outside }) => outside?.call === call && delegations.endOf(key) === undefined);
+}
+
+function callProblem(session: Session, given: Partial<GivenResult> | undefined): string | undefined {
+  const call: unknown = given?.call;
+  if (typeof call !== 'string') return 'the result names no call';
+  return findOpen(session, call) ? undefined : `no call ${call.slice(0, 100)} waits for a result`;
+}
+
+function resultProblem({ result, by }: GivenResult): string | undefined {
+  const { body, isError } = (result ?? {}) as { readonly body?: unknown; readonly isError?: unknown };
+  if (!isBody(body)) return 'the result has no body';
+  if (isError !== undefined && isError !== true) return '"isError" is true or absent';
+  if (by !== undefined && !isName(by))
+    return `the name of who gives the result is no text of 1 to ${LONGEST_NAME} characters`;
+  return sizeProblem(body);
+}
+
+/** A text that is too long to travel goes by hash. */
+function sizeProblem(body: MessageBody): string | undefined {
+  const most = body.kind === 'text' ? LARGEST_PLAIN : LARGEST_GIVEN;
+  const size = body.kind === 'text' ? body.text.length : body.bytes;
+  return size <= most ? undefined : `the result has ${size} characters: give at most ${most}`;
+}
