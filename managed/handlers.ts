@@ -18,7 +18,16 @@ import { formatMicros, newId, type Prefix } from './ids.ts';
 import { ManagedStore } from './log/stored.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
-import { agentIn, environmentIn, type Handler, type ManagedRequest, type Paged, pageIn, type Parts, sessionIn } from './request.ts';
+import {
+  agentIn,
+  environmentIn,
+  type Handler,
+  type ManagedRequest,
+  type Paged,
+  pageIn,
+  type Parts,
+  sessionIn,
+} from './request.ts';
 import { reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
 import { type FoundSession, placeOfSession, Sessions, statusOf } from './sessions.ts';
@@ -135,7 +144,8 @@ function sessionHandlers(parts: Parts) {
       const makeIds = () => [newId('sesn'), ...events.map(() => newId('sevt'))];
       const [id = '', ...ids] = await reserveIds(parts.ports, request, makeIds);
       await sessions.create(id, request.person, body);
-      if (events.length > 0) await sendEvents(parts, { session: id, by: request.person, events, ids });
+      if (events.length > 0)
+        await sendEvents(parts, { session: id, by: request.person, lease: undefined, events, ids });
       return sessions.show(await sessions.find(id));
     },
     'sessions.retrieve': async (request) => sessions.show(await sessions.find(sessionIn(request))),
@@ -184,7 +194,8 @@ function eventHandlers(parts: Parts) {
       const session = sessionIn(request);
       await sessions.item(session);
       const ids = await reserveIds(parts.ports, request, () => events.map(() => newId('sevt')));
-      return { data: await sendEvents(parts, { session, by: request.person, events, ids }) };
+      const { lease, person: by } = request;
+      return { data: await sendEvents(parts, { session, by, lease, events, ids }) };
     },
     'sessions.events.list': async (request): Promise<Paged<BetaManagedAgentsSessionEvent>> => {
       const query = parseQuery(shapes.eventList, request.query);
@@ -210,11 +221,10 @@ function eventHandlers(parts: Parts) {
   } satisfies Partial<Record<ServedName, Handler>>;
 }
 
-const SERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.message', 'user.interrupt']);
+const SERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.message', 'user.interrupt', 'user.tool_result']);
 const KNOWN_EVENTS: ReadonlySet<unknown> = new Set([
   'user.tool_confirmation',
   'user.custom_tool_result',
-  'user.tool_result',
   'user.define_outcome',
   'system.message',
 ]);

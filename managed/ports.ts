@@ -4,11 +4,13 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChannelItem, PerdureClient, SessionDescription, Store } from '../client/index.ts';
 import type { NewestStep, OpenedServer } from '../client/faces/types.ts';
-import { callUntilAnswered, impatient } from '../client/sessions/persist.ts';
+import { callUntilAnswered, impatient, patience } from '../client/sessions/persist.ts';
+import { update } from '../client/sessions/updates/update.ts';
 import { newestStepOf } from '../client/sessions/newest-head.ts';
 import type { PagePorts } from '../page/ports.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { TASK_QUEUE } from '../workflows/contract/task-queue.ts';
+import { TASK_QUEUE, UPDATES } from '../workflows/contract/session.ts';
+import type { GivenResult } from '../workflows/contract/waits.ts';
 import { type Leases, temporalLeases } from './work/leases.ts';
 
 /** Methods that act on a session for a person. */
@@ -21,6 +23,11 @@ export type ManagedPorts = {
   describe(session: string): Promise<SessionDescription>;
   /** Returns the newest head, and the input of a step that is under way. */
   newestStep(session: SessionId): Promise<NewestStep>;
+  /**
+   * Gives an outside call its result, which counts once. Throws ClientProblem: `refused` where the
+   * call does not wait any more.
+   */
+  giveResult(session: string, given: GivenResult): Promise<void>;
   live(session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem>;
   /** Removes the workflow and its history from the server. */
   removeWorkflow(session: SessionId): Promise<void>;
@@ -36,6 +43,9 @@ export type ManagedPorts = {
   log(line: string): void;
 };
 
+/** A runner repeats a result that is not taken for as long as it holds its lease. */
+const RESULT_PATIENCE = { ...patience, total: 10_000, oneCall: 8_000 };
+
 type Place = {
   /** The absolute path of the folder that holds the sessions' workspaces. */
   readonly root: string;
@@ -43,7 +53,11 @@ type Place = {
   readonly leaseMs: number;
 };
 
-export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { root, log, leaseMs }: Place): ManagedPorts {
+export function managedPorts(
+  { temporal }: OpenedServer,
+  ports: PagePorts,
+  { root, log, leaseMs }: Place,
+): ManagedPorts {
   const { client } = temporal;
   const { namespace } = client.options;
   return {
@@ -51,6 +65,15 @@ export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { roo
     describe: (session) => ports.describe(session),
     newestStep: (session) =>
       callUntilAnswered(client, `read session ${session}`, () => newestStepOf(client, session), impatient),
+    giveResult: (session, given) =>
+      update({
+        temporal: client,
+        session: session as SessionId,
+        name: UPDATES.giveResult,
+        arg: given,
+        workers: () => ports.describe(session),
+        patience: RESULT_PATIENCE,
+      }),
     live: (session, signal) => ports.live(session, signal),
     removeWorkflow: async (session) => {
       const workflowExecution = { workflowId: session };

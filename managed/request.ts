@@ -72,7 +72,13 @@ export const environmentIn = (request: ManagedRequest): string =>
 export const sessionIn = (request: ManagedRequest): string => idIn(request, 'session_id', 'sesn', 'Session');
 
 /** The size and the cursor of a page, where they were sent. */
-export const pageIn = ({ limit, page }: { readonly limit?: number | undefined; readonly page?: string | undefined }) => ({
+export const pageIn = ({
+  limit,
+  page,
+}: {
+  readonly limit?: number | undefined;
+  readonly page?: string | undefined;
+}) => ({
   limit,
   page,
 });

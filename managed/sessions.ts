@@ -286,8 +286,9 @@ function perdureFacts(description: SessionDescription | null): Extension {
 export function statusOf({ item, description }: FoundSession): SessionStatus {
   if (item.archivedAt !== null) return 'terminated';
   if (description === null) return item.isStarted ? 'terminated' : 'idle';
-  const { status, phase, unseen } = description;
+  const { status, phase, unseen, waits } = description;
   if (status !== 'open') return 'terminated';
+  if (waits !== undefined) return 'idle';
   if (phase === 'parked') return 'rescheduling';
   return phase === 'idle' && !unseen ? 'idle' : 'running';
 }

@@ -70,6 +70,8 @@ export type RunConfig = {
   readonly snapshots?: boolean;
   /** Tools whose calls somebody outside carries out (G53); absent: none. */
   readonly outsideTools?: readonly OutsideTool[];
+  /** The self-hosted environment whose workers run some of these; absent: none does. */
+  readonly environment?: string;
   /** Tools under other names for the model (L89); absent: under our own. */
   readonly toolNames?: ToolNames;
   /**

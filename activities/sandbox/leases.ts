@@ -41,6 +41,7 @@ export function concludeLease({ store, work }: LeaseDeps): (attempt: Attempt, in
     for (const call of await openCalls(temporal, session)) {
       const offer = await readOffer(store, { session, call });
       if (offer === null) isNeeded = true;
+      // An item that was queued meanwhile may have been given others.
       else if (offer.work === id) await giveLost(temporal, session, call, offer);
     }
     if (isNeeded) await queue.ensureAfter(item, WATCH);
@@ -53,8 +54,8 @@ const isOf = (item: WorkItem | undefined, g: number): item is WorkItem =>
 /** Returns the calls of a session that wait for a worker of its environment. */
 async function openCalls(temporal: Client, session: string): Promise<readonly string[]> {
   try {
-    const { outside = [] } = await temporal.workflow.getHandle(session).query<SessionView>(QUERIES.view);
-    return outside.filter(({ why }) => why === 'sandbox').map(({ call }) => call);
+    const { waits = [] } = await temporal.workflow.getHandle(session).query<SessionView>(QUERIES.view);
+    return waits.filter(({ why }) => why === 'sandbox').map(({ call }) => call);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return [];
     throw error;

@@ -50,7 +50,8 @@ export function serveCommand(program: Command, cli: Cli): void {
   });
 }
 
-type Flags = MonitorFlags & PortFlags & { readonly token?: boolean; readonly managed?: string; readonly managedLease?: string };
+type Flags = MonitorFlags &
+  PortFlags & { readonly token?: boolean; readonly managed?: string; readonly managedLease?: string };
 
 const [LEAST_LEASE_MS, LEASE_MS, MOST_LEASE_MS] = [10_000, 60_000, 300_000];
 

@@ -22,7 +22,7 @@ import { modelProblem } from '../../models/find-model.ts';
  * Stores a long text before it is sent, so that a message never refers to a missing body; a short
  * one travels with the signal. Throws StoreError.
  */
-async function messageBody(store: Store, { text, media }: PromptParts): Promise<MessageBody> {
+export async function messageBody(store: Store, { text, media }: PromptParts): Promise<MessageBody> {
   const stored = await Promise.all(
     media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),
   );

@@ -3,6 +3,7 @@
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { Entry, Spend } from '../../client/index.ts';
 import type { Bodies } from '../../client/faces/types.ts';
+import type { WaitReason } from '../../workflows/contract/waits.ts';
 import { noSpend } from '../../workflows/contract/loop.ts';
 import { eventId, isId } from '../ids.ts';
 
@@ -17,6 +18,8 @@ export type EventFact = {
   readonly type: Event['type'];
   readonly at: number;
   readonly entry: Entry | null;
+  /** The call whose result it is, where a runner takes it for an answer. */
+  readonly answers?: string;
   make(bodies: Bodies): Event;
 };
 
@@ -24,10 +27,16 @@ export type EventFact = {
 export type Part = {
   readonly id: string;
   readonly type: Event['type'];
+  readonly answers?: string;
   make(about: { readonly id: string; readonly processed_at: string }, bodies: Bodies): Event;
 };
 
 export type Spending = { readonly spend: Spend; readonly ms: number };
+
+/** Calls that wait, by their names; `id` is that of the event. */
+export type WaitingCalls = Readonly<
+  Record<string, { readonly id: string; readonly why: WaitReason; readonly index: number; readonly tool: string }>
+>;
 
 /** What later entries need to know of those before. */
 export type Projection = {
@@ -48,6 +57,9 @@ export type Projection = {
   readonly reply: ReplyPlace | null;
   /** Names of that reply's calls by their index. */
   readonly calls: Readonly<Record<number, string>>;
+  readonly waiting: WaitingCalls;
+  /** Indexes of that reply's calls whose results have been reported. */
+  readonly answered: readonly number[];
   readonly interrupts: number;
   readonly spending: Spending;
 };
@@ -62,6 +74,8 @@ export const emptyProjection = (session: string): Projection => ({
   run: 0,
   reply: null,
   calls: {},
+  waiting: {},
+  answered: [],
   interrupts: 0,
   spending: { spend: noSpend, ms: 0 },
 });

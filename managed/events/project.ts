@@ -19,6 +19,7 @@ import {
 } from './parts.ts';
 import { replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
+import { settledParts, waitParts } from './wait-parts.ts';
 
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
 
@@ -42,7 +43,14 @@ function projectEntry(before: Projection, entry: Entry): Projected {
     const at = Math.max(lastAt + 1, time * 1000);
     lastAt = at;
     const about = { id: part.id, processed_at: formatMicros(at) };
-    return { id: part.id, type: part.type, at, entry, make: (bodies) => part.make(about, bodies) };
+    return {
+      id: part.id,
+      type: part.type,
+      at,
+      entry,
+      ...(part.answers !== undefined && { answers: part.answers }),
+      make: (bodies) => part.make(about, bodies),
+    };
   });
   return { projection: { ...timed, ...next, lastAt, position: before.position + 1 }, facts };
 }
@@ -73,10 +81,14 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'reply': {
       const reply = nextReply(projection, entry.iteration);
       const { parts, calls } = replyParts(projection, reply, entry);
-      return { parts, next: { reply, calls } };
+      return { parts, next: { reply, calls, waiting: {}, answered: [] } };
     }
     case 'outcomes':
-      return { parts: entry.outcomes.flatMap((outcome) => resultParts(projection, outcome)), next: {} };
+      return { parts: entry.outcomes.flatMap((outcome) => resultParts(projection, outcome)), next: { waiting: {} } };
+    case 'wait':
+      return waitParts(projection, entry);
+    case 'settled':
+      return settledParts(projection, entry);
     case 'boundary':
       return { parts: [plainPart(projection, 'agent.thread_context_compacted')], next: {} };
     case 'steered':
@@ -94,8 +106,6 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'snip':
     case 'epoch':
     case 'files':
-    case 'wait':
-    case 'settled':
     case 'notice':
     case 'transition':
       return { parts: [], next: {} };
@@ -142,9 +152,9 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
 
 /** The result of a call of the reply before; an outcome of another reply has no event. */
 function resultParts(projection: Projection, outcome: Outcome): readonly Part[] {
-  const { reply, calls, position } = projection;
+  const { reply, calls, position, answered } = projection;
   const name = calls[outcome.index];
-  if (reply === null || name === undefined) return [];
+  if (reply === null || name === undefined || answered.includes(outcome.index)) return [];
   const id = partId(projection, position, 'result', outcome.index);
   const call = replyPartId(projection, reply, 'call', outcome.index);
   const isMcp = name.startsWith('mcp__');

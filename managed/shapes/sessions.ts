@@ -52,7 +52,28 @@ export const userInterrupt = z.strictObject({
   session_thread_id: z.string().nullable().optional(),
 });
 
-const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt]);
+const searchResult = z.strictObject({
+  type: z.literal('search_result'),
+  source: z.string(),
+  title: z.string(),
+  content: z.array(z.strictObject({ type: z.literal('text'), text: z.string() })),
+  citations: z.strictObject({ enabled: z.boolean() }),
+});
+
+const [text, image, document] = block.options;
+
+export const userToolResult = z.strictObject({
+  type: z.literal('user.tool_result'),
+  tool_use_id: z.string(),
+  content: z
+    .array(z.discriminatedUnion('type', [text, image, document, searchResult]))
+    .max(MOST_BLOCKS)
+    .optional(),
+  is_error: z.boolean().nullable().optional(),
+});
+export type ToolResult = z.output<typeof userToolResult>;
+
+const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt, userToolResult]);
 export type SentEvent = z.output<typeof sentEvent>;
 
 export const eventSend = z.strictObject({ events: z.array(sentEvent).min(1).max(MOST_EVENTS) });

@@ -30,8 +30,7 @@ export function workHandlers(parts: Parts) {
       const found = await work.poll(environment, { worker, blockMs, reclaimMs }, closing);
       return found ? await work.show(found, await secretOf(found, origin)) : null;
     },
-    'environments.work.ack': async (request) =>
-      work.show(await work.ack(environmentIn(request), workIn(request))),
+    'environments.work.ack': async (request) => work.show(await work.ack(environmentIn(request), workIn(request))),
     'environments.work.heartbeat': async (request) => {
       const { expected_last_heartbeat: expected } = parseQuery(shapes.workHeartbeat, request.query);
       const [environment, id] = [environmentIn(request), workIn(request)];

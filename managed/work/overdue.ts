@@ -36,7 +36,7 @@ async function isOverdue({ ports, queues }: Parts, { environment }: SessionLease
 async function giveLost({ ports }: Parts, session: string, call: string, offer: Offer): Promise<void> {
   const result = { body: { kind: 'text', text: describeLost(offer) }, isError: true } as const;
   try {
-    await ports.as('perdure').giveResult(session, { call, result });
+    await ports.giveResult(session, { call, result });
   } catch (error) {
     if (!(error instanceof ClientProblem) || error.kind === 'unanswered') throw error;
   }

@@ -8,7 +8,9 @@ type Fields = Readonly<Record<string, object>>;
 
 const file_path = { type: 'string', description: 'The file, relative to the working directory of the sandbox' };
 
-const forms: Readonly<Record<SandboxTool, readonly [description: string, required: readonly string[], fields: Fields]>> = {
+const forms: Readonly<
+  Record<SandboxTool, readonly [description: string, required: readonly string[], fields: Fields]>
+> = {
   bash: [
     'Runs a bash command in the sandbox, and returns its output. The shell is kept between calls, with its folder and variables. A command has two minutes unless timeout_ms says less.',
     [],

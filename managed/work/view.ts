@@ -74,7 +74,12 @@ export async function streamToWorker(
  * Of all who ask for a call that is shown once, one is told true. False for one that is not open,
  * and for a lease that has ended while it was recorded: whoever concludes it finds the record.
  */
-async function offerFact(parts: ViewParts, lease: SessionLease, { projection }: Timeline, { id }: EventFact): Promise<boolean> {
+async function offerFact(
+  parts: ViewParts,
+  lease: SessionLease,
+  { projection }: Timeline,
+  { id }: EventFact,
+): Promise<boolean> {
   const open = openCall(projection, id);
   if (open === undefined || !(await isLive(parts, lease))) return false;
   const { store, now } = parts.ports;

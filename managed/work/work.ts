@@ -123,7 +123,11 @@ export class Work {
     return (await this.#ports.isOver(session)) ? this.#changed(environment, work, requestStop) : found;
   }
 
-  async #firstBeat({ environment, work, g }: Omit<SessionLease, 'session'>): Promise<BetaSelfHostedWorkHeartbeatResponse> {
+  async #firstBeat({
+    environment,
+    work,
+    g,
+  }: Omit<SessionLease, 'session'>): Promise<BetaSelfHostedWorkHeartbeatResponse> {
     const holder = String(randomInt(10 ** HOLDER_DIGITS)).padStart(HOLDER_DIGITS, '0');
     const found = await this.find(environment, work);
     const refusal = refuseLease(found.item, g);

@@ -50,7 +50,8 @@ export async function offerCall(
 }
 
 /** Returns the offer of a call that is shown once in all; null before it. Throws StoreError. */
-export const readOffer = (store: Store, call: OfferedCall): Promise<Offer | null> => readRecord(store, keyOf(call, null));
+export const readOffer = (store: Store, call: OfferedCall): Promise<Offer | null> =>
+  readRecord(store, keyOf(call, null));
 
 /** Returns the offer of a call as this lease would have had it, or null. Throws StoreError. */
 export async function findOffer(

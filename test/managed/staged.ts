@@ -70,6 +70,7 @@ export function stagedManaged(
       if (!found) throw new ClientProblem('no_session', `no session ${session}`);
       return found;
     },
+    giveResult: note('giveResult'),
     newestStep: async () => ({ head: null }),
     live: () => noItems(),
     removeWorkflow: async (session) => void described.delete(session),

@@ -20,20 +20,20 @@ async function staged() {
   return { ...face, environment: environment.id, session: session.id, key, worker, queue, pass };
 }
 
-async function keyOf({ ask }: Staged, environment: string, body: object = {}): Promise<string> {
+async function keyOf({ ask }: Pick<Staged, 'ask'>, environment: string, body: object = {}): Promise<string> {
   const response = await ask(`/x/perdure/environments/${environment}/keys`, post(body));
   expect(response.status).toBe(200);
   return ((await response.json()) as { key: string }).key;
 }
 
-const bearer = (face: Staged, authToken: string): Anthropic =>
+const bearer = (face: Pick<Staged, 'as'>, authToken: string): Anthropic =>
   face.as('unused').withOptions({ apiKey: null, authToken });
 
 const beat = (client: Anthropic, environment_id: string, id: string, expected_last_heartbeat: string) =>
   client.beta.environments.work.heartbeat(id, { environment_id, expected_last_heartbeat });
 
 test('a worker polls, acknowledges, takes the lease, keeps it and leaves (G76 G77)', async () => {
-  const { worker, queue, environment, session, leases, as, ...face } = await staged();
+  const { worker, queue, environment, session, leases, as } = await staged();
   const { work } = worker.beta.environments;
   expect(await work.poll(environment, { block_ms: 1 })).toBeNull();
   await queue.ensure(session, 'ana');
@@ -43,7 +43,7 @@ test('a worker polls, acknowledges, takes the lease, keeps it and leaves (G76 G7
   expect(await work.ack(item.id, { environment_id: environment })).toMatchObject({ state: 'starting', secret: null });
   expect([...leases]).toEqual([`${item.id}.1`]);
   const sessionToken = sessionsTokenFromSecret(item.secret)!;
-  const own = bearer({ as, ...face } as Staged, sessionToken);
+  const own = bearer({ as }, sessionToken);
   const first = await beat(own, environment, item.id, 'NO_HEARTBEAT');
   expect(first).toMatchObject({ state: 'active', lease_extended: true, ttl_seconds: 60 });
   const next = await beat(own, environment, item.id, first.last_heartbeat);
@@ -74,7 +74,7 @@ test('of two workers on one item the second first heartbeat is refused (G77 B3)'
 });
 
 test('an item that is not acknowledged in five seconds goes to the next worker, with another token (G77)', async () => {
-  const { worker, queue, environment, session, pass, ...face } = await staged();
+  const { worker, queue, environment, session, pass, as } = await staged();
   await queue.ensure(session, 'ana');
   const { work } = worker.beta.environments;
   const first = (await work.poll(environment))!;
@@ -83,7 +83,7 @@ test('an item that is not acknowledged in five seconds goes to the next worker, 
   const second = (await work.poll(environment))!;
   expect(second.id).toBe(first.id);
   await work.ack(second.id, { environment_id: environment });
-  const late = bearer(face as unknown as Staged, sessionsTokenFromSecret(first.secret)!);
+  const late = bearer({ as }, sessionsTokenFromSecret(first.secret)!);
   expect((await errorOf(beat(late, environment, first.id, 'NO_HEARTBEAT'))).status).toBe(412);
   expect((await errorOf(late.beta.sessions.retrieve(session))).status).toBe(403);
 });
@@ -108,7 +108,10 @@ test('a dispatcher that stops an item it has handed over does not end it (G78 B4
   expect(await work.stop(id, { environment_id: environment })).toMatchObject({ state: 'starting' });
   const { last_heartbeat } = await beat(worker, environment, id, 'NO_HEARTBEAT');
   await client.beta.environments.work.stop(id, { environment_id: environment });
-  expect(await beat(worker, environment, id, last_heartbeat)).toMatchObject({ state: 'stopping', lease_extended: true });
+  expect(await beat(worker, environment, id, last_heartbeat)).toMatchObject({
+    state: 'stopping',
+    lease_extended: true,
+  });
 });
 
 test('nobody is handed an item of a session that is over, and a worker of one is asked to stop (G78)', async () => {
@@ -134,25 +137,35 @@ test('metadata of an item is merged, by people alone (G19)', async () => {
   const { work } = client.beta.environments;
   await work.update(id, { environment_id: environment, metadata: { a: '1', b: '2' } });
   await work.update(id, { environment_id: environment, metadata: { a: null } });
-  expect(await work.retrieve(id, { environment_id: environment })).toMatchObject({ metadata: { b: '2' }, secret: null });
+  expect(await work.retrieve(id, { environment_id: environment })).toMatchObject({
+    metadata: { b: '2' },
+    secret: null,
+  });
   const refused = errorOf(worker.beta.environments.work.retrieve(id, { environment_id: environment }));
   expect((await refused).status).toBe(403);
   expect((await errorOf(collect(work.list(environment)))).status).toBe(403);
 });
 
 test('a key of an environment is of use there alone, and ends when another replaces it (G19 G55)', async () => {
-  const { client, worker, key, environment, session, ask, store, ...face } = await staged();
+  const { client, worker, key, environment, session, ask, store, as } = await staged();
   const other = await client.beta.environments.create({ name: 'other', config: { type: 'self_hosted' } });
   const statusOf = async (asked: Promise<unknown>): Promise<number | undefined> => (await errorOf(asked)).status;
   expect(await statusOf(worker.beta.environments.work.poll(other.id))).toBe(403);
   expect(await statusOf(worker.beta.sessions.retrieve(session))).toBe(403);
   expect(await statusOf(worker.beta.agents.create(AGENT))).toBe(403);
-  expect(await statusOf(bearer({ ask, store, ...face } as unknown as Staged, `${key.slice(0, -1)}_`).beta.agents.list())).toBe(401);
-  expect((await ask(`/x/perdure/environments/${environment}/keys`, { ...post({}), headers: { ...HEADERS, 'x-api-key': token('look') } })).status).toBe(403);
+  expect(await statusOf(bearer({ as }, `${key.slice(0, -1)}_`).beta.agents.list())).toBe(401);
+  expect(
+    (
+      await ask(`/x/perdure/environments/${environment}/keys`, {
+        ...post({}),
+        headers: { ...HEADERS, 'x-api-key': token('look') },
+      })
+    ).status,
+  ).toBe(403);
   expect((await ask('/x/perdure/environments/env_default/keys', post({}))).status).toBe(400);
   const records = await Promise.all([1, 2].map((n) => store.read(`managed/environment-keys/${n}`)));
   expect(Buffer.from(records[0]!).toString()).not.toContain(key.slice(-43));
-  const next = await keyOf({ ask } as Staged, environment, { only: true });
+  const next = await keyOf({ ask }, environment, { only: true });
   expect(await statusOf(worker.beta.environments.work.poll(environment))).toBe(401);
-  expect(await bearer({ ask, store, ...face } as unknown as Staged, next).beta.environments.work.poll(environment)).toBeNull();
+  expect(await bearer({ as }, next).beta.environments.work.poll(environment)).toBeNull();
 });

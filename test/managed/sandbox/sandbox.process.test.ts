@@ -39,7 +39,19 @@ async function managed(script: ScriptedModelOptions['script']) {
     tools: [{ type: 'agent_toolset_20260401' }],
   });
   const session = (await client.beta.sessions.create({ agent: agent.id, environment_id: environment })).id;
-  return { client, model, place, port, server, worker, baseURL, environment, key, session, log: join(place.root, 'log') };
+  return {
+    client,
+    model,
+    place,
+    port,
+    server,
+    worker,
+    baseURL,
+    environment,
+    key,
+    session,
+    log: join(place.root, 'log'),
+  };
 }
 
 type Managed = Awaited<ReturnType<typeof managed>>;
@@ -81,7 +93,11 @@ async function turnEnd({ client, session }: Managed, turns = 1): Promise<readonl
 }
 
 const linesOf = (path: string): readonly string[] =>
-  existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter((line) => line !== '') : [];
+  existsSync(path)
+    ? readFileSync(path, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+    : [];
 
 const resultsIn = (events: readonly Event[]) => events.filter((event) => event.type === 'user.tool_result');
 
