@@ -7,8 +7,9 @@ import Anthropic from '@anthropic-ai/sdk';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../../worker/embedded/free-port.ts';
-import { reply, type ScriptedModelOptions, toolUse } from '../../../scripted-model/index.ts';
+import { reply, type Reply, toolUse } from '../../../scripted-model/index.ts';
 import { cliPlace, type Command, modelFor, readyWorker } from '../../support/cli.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 
 type Place = ReturnType<typeof cliPlace>;
@@ -22,8 +23,10 @@ async function serve(place: Place, port: number): Promise<Command> {
   return command;
 }
 
-async function managed(script: ScriptedModelOptions['script']) {
-  const model = await modelFor(script);
+/** `script` gets the file that effects are written to. */
+async function managed(script: (log: string) => readonly Reply[]) {
+  const log = join(tempDir(), 'log');
+  const model = await modelFor(script(log));
   const place = cliPlace(model);
   const port = await findFreePort();
   const server = await serve(place, port);
@@ -50,7 +53,7 @@ async function managed(script: ScriptedModelOptions['script']) {
     environment,
     key,
     session,
-    log: join(place.root, 'log'),
+    log,
   };
 }
 
@@ -114,7 +117,7 @@ async function expectWhole({ client, session }: Managed, events: readonly Event[
 const bash = (command: string) => reply([toolUse('bash', { command })]);
 
 test('a session runs its tools in a sandbox of its own, and says what it waits for (G74 G37)', async () => {
-  const at = await managed([
+  const at = await managed(() => [
     reply([toolUse('write', { file_path: 'a.txt', content: 'Hello.\n' })]),
     reply([toolUse('read', { file_path: 'a.txt' }), toolUse('grep', { pattern: 'Hello' })]),
     bash('cat a.txt; mkdir -p silent'),
@@ -131,4 +134,127 @@ test('a session runs its tools in a sandbox of its own, and says what it waits f
   await expectWhole(at, events);
   expect(JSON.stringify(resultsIn(events).at(-1))).toContain('Hello.');
   expect(existsSync(join(at.place.root, 'agents', at.session, 'a.txt'))).toBe(false);
+});
+
+const LOST = /outcome unknown/;
+const append = (log: string, word: string): string => `echo ${word} >> ${log}`;
+
+/** A command that has begun, and does not end before the file is there. */
+const holding = (log: string, word: string): string =>
+  `${append(log, word)}; while [ ! -e ${log}.go ]; do sleep 0.1; done`;
+const letGo = ({ log }: Managed): void => writeFileSync(`${log}.go`, '');
+const begun = ({ log }: Managed, count: number) => until(() => linesOf(log).length === count);
+
+/** Whether the model was told that the outcome of each call is unknown. */
+const unknownIn = (events: readonly Event[]): readonly boolean[] =>
+  resultsIn(events).map((event) => LOST.test(JSON.stringify(event.content)));
+
+test('a sandbox that is killed in a command: its outcome is unknown, and nothing is done twice (G60 B1)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const first = sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  first.kill('SIGKILL');
+  letGo(at);
+  sandbox(at);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(unknownIn(events)).toEqual([true, false]);
+  expect(resultsIn(events).map(({ is_error }) => is_error)).toEqual([true, false]);
+});
+
+test('a sandbox that is frozen past its lease changes nothing when it goes on (G58 G62)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const frozen = sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  frozen.kill('SIGSTOP');
+  sandbox(at);
+  const events = await turnEnd(at);
+  frozen.kill('SIGCONT');
+  letGo(at);
+  await until(() => frozen.said().includes('lease lost') || frozen.said().includes('permanent'));
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(unknownIn(events)).toEqual([true, false]);
+});
+
+test('a server that is killed meanwhile loses no call and no result (G76)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  process.kill(at.server.pid, 'SIGKILL');
+  await at.server.status;
+  letGo(at);
+  await serve(at.place, at.port);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(unknownIn(events)).toEqual([false, false]);
+});
+
+test('a worker of Perdure that is killed meanwhile changes nothing for the sandbox (G76)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  process.kill(at.worker.pid, 'SIGKILL');
+  await at.worker.status;
+  letGo(at);
+  await readyWorker(at.place);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(unknownIn(events)).toEqual([false, false]);
+});
+
+test('silent commands, 100 KiB and bytes that are no text have results (G48 B6)', async () => {
+  const at = await managed(() => [
+    bash('true'),
+    bash('yes 1234567 | head -c 102400'),
+    bash('head -c 300 /dev/urandom'),
+    bash("printf '\\377\\376'; exit 3"),
+    reply('Done.'),
+  ]);
+  sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  const results = resultsIn(events);
+  expect(results).toHaveLength(4);
+  expect(results[0]?.content).toEqual([{ type: 'text', text: '(no output)' }]);
+  expect(JSON.stringify(results[1]?.content).length).toBeGreaterThan(100_000);
+  expect(results.at(-1)?.is_error).toBe(true);
+});
+
+test('fenced tools run, with a key of their call, and not once their call is over (G62)', async () => {
+  const at = await managed((log) => [bash(`echo $PERDURE_IDEMPOTENCY_KEY >> ${log}`), reply('Done.')]);
+  sandbox(at, 'fenced');
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  const [call] = resultsIn(events);
+  expect(linesOf(at.log)).toEqual([`${at.session}.${call?.tool_use_id}`]);
+});
+
+test('a dispatcher whose script returns at once hands the item over, and stops nothing (G78 B4)', async () => {
+  const at = await managed((log) => [bash(append(log, 'one')), reply('Done.')]);
+  const dispatcher = sandbox(at, 'dispatch');
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one']);
+  expect(dispatcher.said().match(/spawned/g)).toHaveLength(1);
+});
+
+test('of two sandboxes that poll one environment, one serves the session (G76)', async () => {
+  const at = await managed((log) => [bash(append(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const both = [sandbox(at), sandbox(at)];
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(both.filter((one) => one.said().includes('claimed work'))).toHaveLength(1);
 });
