@@ -38,7 +38,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   const answer = async (opened: OpenedStep, view: ExtendedView): Promise<ModelCallAnswer> => {
     const { attempt, input, config, record, live, stored } = opened;
     if (stored) {
-      await retellStored(deps, live, { session: attempt.session, known: stored, extended: view });
+      await retellStored(deps, live, { config, session: attempt.session, known: stored, extended: view });
       return inDoubt(stored);
     }
     const tries = readTries(attempt, input);
@@ -76,7 +76,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const live = openLive(deps, attempt, input, stored);
     return endIfThrows(live, async () => {
       const view = await deps.transcripts.extend(attempt.session, input.head, append);
-      if (input.retells) retellLast(deps, live, view.view);
+      if (input.retells) retellLast(deps, live, { config, view: view.view });
       announceGiven(live, input, view);
       const result = await answer({ attempt, input, config, record, live, stored }, view);
       return await endWithResult(live, result);

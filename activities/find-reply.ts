@@ -14,14 +14,15 @@ import { entriesOf, type ExtendedView } from '../store/transcript/transcripts.ts
 import { noSpend } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { lastReply, type View } from '../store/view/view.ts';
+import type { ToolForms } from '../tools/registry.ts';
 
 const NOTHING: ModelResult = { kind: 'nothing', spend: noSpend };
 
 export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => Promise<ModelResult> {
   return async (attempt, { call, step }) => {
     const { session, number } = attempt;
-    const { chain } = await deps.config(call.config);
-    const record = openStepRecord<ModelResult>(deps.store, attempt, chain, call);
+    const config = await deps.config(call.config);
+    const record = openStepRecord<ModelResult>(deps.store, attempt, config.chain, call);
     const known = (await record.read()) ?? (await record.record(NOTHING)).result;
     if (!('head' in known)) return known;
     // The events of the lost attempt are void, whatever it said last: they are told again here.
@@ -30,7 +31,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     return endIfThrows(live, async () => {
       const extended = await deps.transcripts.extend(session, call.head, call.append);
       announceGiven(live, call, extended);
-      await retellStored(deps, live, { session, known, extended });
+      await retellStored(deps, live, { config, session, known, extended });
       return endWithResult(live, inDoubt(known));
     });
   };
@@ -65,22 +66,32 @@ export async function retellStored(
   { transcripts, tools }: Pick<Deps, 'transcripts' | 'tools'>,
   live: LiveWriter,
   {
+    config,
     session,
     known,
     extended,
-  }: { readonly session: SessionId; readonly known: ModelResult; readonly extended: ExtendedView },
+  }: {
+    readonly config: ToolForms;
+    readonly session: SessionId;
+    readonly known: ModelResult;
+    readonly extended: ExtendedView;
+  },
 ): Promise<void> {
   const view = 'head' in known ? await transcripts.view(session, known.head) : null;
   if (!view || !lastReply(view)) return;
   // These entries were collected for the reply, which is told below.
   announceEntries(live, view.from(extended.view.length + extended.added.length));
-  retellLast({ tools }, live, view);
+  retellLast({ tools }, live, { config, view });
 }
 
 /** Tells the last reply of `view`, which watchers have been told is void. */
-export function retellLast({ tools }: Pick<Deps, 'tools'>, live: LiveWriter, view: View): void {
+export function retellLast(
+  { tools }: Pick<Deps, 'tools'>,
+  live: LiveWriter,
+  { config, view }: { readonly config: ToolForms; readonly view: View },
+): void {
   const last = lastReply(view);
   if (!last) return;
   const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
-  retellReply(live, { ...last.reply, message: observableMessage(tools, last.reply.message) }, outcomes);
+  retellReply(live, { ...last.reply, message: observableMessage(tools, config, last.reply.message) }, outcomes);
 }

@@ -27,12 +27,13 @@ export type {
   EpochReason,
   Outcome,
   ReplyEntry,
+  CallJudgement,
   SignedSummary,
 } from '../store/log/entries.ts';
 export type { SentNames } from '../store/configuration.ts';
 export type { MediaBlock } from '../store/transcript/media.ts';
 export type { ChangeKind } from '../store/snapshots/listing.ts';
-export type { AgentSpending } from '../workflows/contract/delegation.ts';
+export type { AgentSpending, OutsideKind, OutsideResult } from '../workflows/contract/delegation.ts';
 export type { FilesEntry, RootSnapshot } from '../store/snapshots/files-entry.ts';
 export type { WrittenCall } from '../store/snapshots/snapshot-points.ts';
 export type { ForkedFrom, ForkFiles, ForkNotice } from '../workflows/contract/fork.ts';
@@ -44,6 +45,7 @@ export type {
   RewindRecord,
   RewindRequest,
 } from '../workflows/contract/rewind.ts';
+export type { OutsideTool, SettledEntry, WaitEntry, WaitingCall, WaitReason } from '../workflows/contract/waits.ts';
 export type { SteeringRecord } from '../workflows/contract/steered.ts';
 export type {
   CompactionTrigger,

@@ -1,41 +1,54 @@
 // What an agent of the API is as options of a run. The worker's own rules, hooks and budgets hold
 // besides: an agent can only narrow what a worker allows (G24).
+import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunOptions } from '../client/index.ts';
+import { outsideTools } from './agents.ts';
+import { isOffline } from './environments.ts';
+import { rulesOfToolset } from './policies.ts';
+import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
-/** `environment`: where workers of somebody's own run the tools; absent for the workers here. */
-type Place = { readonly cwd: string; readonly environment?: string | undefined };
-
-/** `cwd` is the session's own folder. Tools that are enabled run without asking, and no others are offered. */
+/** `cwd` is the session's own folder. No other tools are offered than those of the agent. */
 export function optionsOfAgent(
   { model, system, tools }: BetaManagedAgentsSessionAgent,
-  { cwd, environment }: Place,
+  { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
+  cwd: string,
 ): RunOptions {
-  const enabled = tools.flatMap((one) =>
-    one.type === 'agent_toolset_20260401' ? one.configs.filter((tool) => tool.enabled).map(({ name }) => name) : [],
-  );
+  const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
+  const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
+  const offline = isOffline(config);
+  const offered = offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs;
+  const own = rulesOfToolset(offered);
   return {
     cwd,
     model: model.id,
     ...(model.effort && { effort: model.effort.type }),
     ...(system !== null && { systemPrompt: system }),
-    tools: enabled,
-    permissions: { allow: enabled },
+    toolset: 'agent_toolset_20260401',
+    ...(offline && { offline }),
+    ...own,
+    tools: [...own.tools, ...custom.map(({ name }) => name)],
     recordWaits: true,
-    ...(environment !== undefined && sandboxOptions(environment, enabled)),
+    ...outsideOptions(id, config, [
+      ...outsideTools(custom),
+      ...(config.type === 'self_hosted' ? sandboxTools(own.tools) : []),
+    ]),
   };
 }
 
-/** The session's folder here stays empty, so that nothing of it is captured or read. */
-function sandboxOptions(environment: string, enabled: readonly string[]): Partial<RunOptions> {
+/** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read or captured. */
+function outsideOptions(
+  environment: string,
+  { type }: BetaEnvironment['config'],
+  tools: readonly OutsideTool[],
+): Partial<RunOptions> {
   return {
-    environment,
-    outsideTools: sandboxTools(enabled),
-    instructions: false,
-    snapshots: false,
-    systemContext: {
-      sandbox: 'Your tools work in a sandbox on another machine: the workspace and the platform above are not its.',
-    },
+    ...(tools.length > 0 && { outsideTools: tools }),
+    ...(type === 'self_hosted' && { environment, instructions: false, snapshots: false, systemContext: ELSEWHERE }),
   };
 }
+
+const ELSEWHERE = {
+  sandbox: 'Your tools work in a sandbox on another machine: the workspace and the platform above are not its.',
+};

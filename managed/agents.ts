@@ -6,8 +6,12 @@ import type {
   BetaManagedAgentsAgent,
   BetaManagedAgentsAgentToolConfig,
   BetaManagedAgentsAgentToolset20260401,
+  BetaManagedAgentsCustomTool,
   BetaManagedAgentsModelConfig,
 } from '@anthropic-ai/sdk/resources/beta/agents';
+import { schemaProblem } from '../system/schema/json-schema.ts';
+import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
+import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
@@ -17,6 +21,9 @@ import { patchMetadata } from './shapes/parse.ts';
 type Tools = z.output<typeof tools>;
 type Model = z.output<typeof model>;
 type Toolset = z.output<typeof toolset>;
+type Custom = Pick<BetaManagedAgentsCustomTool, 'name' | 'description'> & {
+  readonly input_schema: Readonly<Record<string, unknown>>;
+};
 type ToolName = BetaManagedAgentsAgentToolConfig['name'];
 
 /** The parts of an agent that a request may set, and that sessions may override. */
@@ -49,14 +56,43 @@ function refuseTools(offered: Tools, path: string): void {
     throw invalid(`${path}: the agent toolset is given twice`, path);
   for (const [at, one] of offered.entries()) {
     const where = `${path}.${at}`;
-    if (one.type !== 'agent_toolset_20260401') throw unsupported(where, `${one.type} tools are not served yet`);
-    refusePolicy(one.default_config?.permission_policy, `${where}.default_config`);
-    for (const [index, config] of (one.configs ?? []).entries()) refuseConfig(config, `${where}.configs.${index}`);
+    if (one.type === 'mcp_toolset') throw unsupported(where, `${one.type} tools are not served yet`);
+    if (one.type === 'custom') refuseCustom(one, where);
+    else for (const [index, config] of (one.configs ?? []).entries()) refuseConfig(config, `${where}.configs.${index}`);
   }
+  const custom = offered.flatMap((one) => (one.type === 'custom' ? [one] : []));
+  const problem = RUN_OPTIONS.outsideTools.problemOf(outsideTools(custom));
+  if (problem !== undefined) throw invalid(`${path}: ${problem}`, path);
 }
 
+/** Tools of the toolset keep their names, and MCP servers theirs. */
+function refuseCustom({ name, description, input_schema }: Custom, path: string): void {
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(name))
+    throw invalid(`${path}.name: give 1 to 128 letters, digits, "_" or "-"`, `${path}.name`);
+  if (TOOL_NAMES.some((known) => known === name) || name.startsWith('mcp__'))
+    throw invalid(`${path}.name: ${JSON.stringify(name)} is the name of another tool`, `${path}.name`);
+  if (description === '' || description.length > LONGEST_DESCRIPTION)
+    throw invalid(`${path}.description: give 1 to ${LONGEST_DESCRIPTION} characters`, `${path}.description`);
+  const problem = schemaProblem(withoutNulls(input_schema), 'input schema');
+  if (problem !== undefined) throw invalid(`${path}.input_schema: ${problem}`, `${path}.input_schema`);
+}
+
+const LONGEST_DESCRIPTION = 4_096;
+
+/** Returns custom tools as a run has them. */
+export const outsideTools = (custom: readonly Custom[]): readonly OutsideTool[] =>
+  custom.map(({ name, description, input_schema }) => ({
+    by: 'custom',
+    name,
+    description,
+    input_schema: withoutNulls(input_schema),
+  }));
+
+/** A null stands for a keyword that is left out. */
+const withoutNulls = (schema: Custom['input_schema']): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(schema).filter(([, value]) => value !== null));
+
 function refuseConfig(config: NonNullable<Toolset['configs']>[number], path: string): void {
-  refusePolicy(config.permission_policy, path);
   if (config.name === 'web_search' && config.enabled === true)
     throw unsupported(path, 'searches of the web are not served yet');
   if (config.name === 'web_fetch')
@@ -65,29 +101,30 @@ function refuseConfig(config: NonNullable<Toolset['configs']>[number], path: str
         throw unsupported(`${path}.${name}`, 'rules for hosts come from the worker’s configuration');
 }
 
-/** Without confirmations through this API, a call that asks would wait for the ops page. */
-function refusePolicy(policy: { readonly type: string } | null | undefined, path: string): void {
-  if (policy && policy.type !== 'always_allow')
-    throw unsupported(`${path}.permission_policy`, 'only always_allow is served: rules of the worker ask and deny');
-}
-
 const TOOL_NAMES: readonly ToolName[] = ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch', 'web_search'];
 const allow = { type: 'always_allow' } as const;
 
 /** Returns a toolset with every tool written out. */
 function resolveToolset({ configs = [], default_config }: Toolset): BetaManagedAgentsAgentToolset20260401 {
   const enabled = default_config?.enabled ?? true;
+  const policy = default_config?.permission_policy ?? allow;
   const resolved = TOOL_NAMES.map((name): BetaManagedAgentsAgentToolConfig => {
-    const chosen = configs.find((one) => one.name === name)?.enabled;
-    const rules = { enabled: name !== 'web_search' && (chosen ?? enabled), permission_policy: allow };
+    const chosen = configs.find((one) => one.name === name);
+    const rules = {
+      enabled: name !== 'web_search' && (chosen?.enabled ?? enabled),
+      permission_policy: chosen?.permission_policy ?? policy,
+    };
     if (name === 'web_fetch') return { name, type: name, ...rules, url_sources: null };
     return { name, type: name, ...rules } as BetaManagedAgentsAgentToolConfig;
   });
-  return { type: 'agent_toolset_20260401', configs: resolved, default_config: { enabled, permission_policy: allow } };
+  return { type: 'agent_toolset_20260401', configs: resolved, default_config: { enabled, permission_policy: policy } };
 }
 
 export const resolveTools = (offered: Tools): AgentVersion['tools'] =>
-  offered.flatMap((one) => (one.type === 'agent_toolset_20260401' ? [resolveToolset(one)] : []));
+  offered.flatMap((one): AgentVersion['tools'] => {
+    if (one.type === 'custom') return [one as BetaManagedAgentsCustomTool];
+    return one.type === 'agent_toolset_20260401' ? [resolveToolset(one)] : [];
+  });
 
 export function resolveModel(chosen: Model): BetaManagedAgentsModelConfig {
   if (typeof chosen === 'string') return { id: chosen };

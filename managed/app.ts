@@ -6,15 +6,18 @@ import { DEEPEST_JSON, isDeeperThan } from '../system/json.ts';
 import { streamCounts } from '../page/api/api-app.ts';
 import { type Access, HEADERS, isJson } from '../page/hosting/access.ts';
 import { sendStream } from '../page/event-frames.ts';
+import type { Role } from '../page/hosting/people.ts';
 import type { MountedApp } from '../page/page-app.tsx';
-import { authenticate, authorize, type Caller, nameOf } from './callers.ts';
+import { authenticate, authorize, type Caller, nameOf, requireRole } from './callers.ts';
 import { errorAnswer, invalid, lineOf, ManagedError, notServed } from './errors.ts';
 import { newId } from './ids.ts';
 import { createHandlers, createParts } from './handlers.ts';
+import { ManagedStore } from './log/stored.ts';
 import type { ManagedPorts } from './ports.ts';
 import type { Handler, ManagedRequest } from './request.ts';
 import { queryOf } from './shapes/parse.ts';
 import { ownRoutes, refusedPaths, routerPath, servedRoutes } from './surface.ts';
+import { agentViews } from './views.tsx';
 
 const PATH = '/v1';
 /** Bytes of a body (G95). */
@@ -28,7 +31,8 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   const app = new Hono<Vars>();
   const closing = new AbortController();
   const streams = streamCounts();
-  const parts = createParts(ports);
+  const stored = new ManagedStore(ports.store, ports.now);
+  const parts = createParts(ports, stored);
   const handlers = createHandlers(parts);
   app.onError((error, context) => answerError(context as Request, error, ports));
   app.use(async (context, next) => {
@@ -49,9 +53,11 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
       const caller = context.get('caller');
       const lease = await authorize(parts, caller, route, context.req.param());
       const person = nameOf(caller);
+      const requires = (needed: Role): void => requireRole(caller, needed);
       const left = name === 'sessions.events.stream' ? streams.open(person) : (): void => undefined;
       try {
-        const request = await requestOf(context, { caller, lease, person, closing: closing.signal, left });
+        const facts = { caller, lease, person, requires, closing: closing.signal, left };
+        const request = await requestOf(context, facts);
         const answer = await handler(request);
         return answer instanceof Response ? sendStream(context, answer) : context.json(answer);
       } catch (error) {
@@ -71,6 +77,7 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   return {
     path: PATH,
     app: app as unknown as Hono,
+    views: { path: '/agents', app: agentViews(stored, ports.now) },
     close: () => closing.abort(),
   };
 }
@@ -97,7 +104,7 @@ function tooLarge(): never {
 
 async function requestOf(
   context: Request,
-  facts: Pick<ManagedRequest, 'caller' | 'lease' | 'person' | 'closing' | 'left'>,
+  facts: Pick<ManagedRequest, 'caller' | 'lease' | 'person' | 'requires' | 'closing' | 'left'>,
 ): Promise<ManagedRequest> {
   const { method, path } = context.req;
   return {

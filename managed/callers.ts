@@ -57,7 +57,11 @@ export async function authorize(
   { role, workers }: ServedRoute,
   params: Params,
 ): Promise<SessionLease | undefined> {
-  if (caller.kind === 'person') return requireRole(caller.person, role);
+  if (caller.kind === 'person') {
+    if (role === null) throw new ManagedError(403, 'This is for workers: use an environment key');
+    requireRole(caller, role);
+    return undefined;
+  }
   if (!(workers as readonly string[]).includes(caller.kind))
     throw new ManagedError(403, `This is not for ${caller.kind === 'environment key' ? 'an' : 'a'} ${caller.kind}`);
   const { environment_id: environment, session_id: session, work_id: work } = params;
@@ -77,11 +81,10 @@ export async function authorize(
 
 const ELSEWHERE = 'This credential is for another environment, session or work item';
 
-function requireRole(person: Person, needed: Role | null): undefined {
-  if (needed === null) throw new ManagedError(403, 'This is for workers: use an environment key');
-  if (!mayDo(person.role, needed))
-    throw new ManagedError(403, `That needs the role ${needed}, and yours is ${person.role}: nothing was done`);
-  return undefined;
+/** What workers may do is no question of roles. Throws ManagedError 403. */
+export function requireRole(caller: Caller, needed: Role): void {
+  if (caller.kind !== 'person' || mayDo(caller.person.role, needed)) return;
+  throw new ManagedError(403, `That needs the role ${needed}, and yours is ${caller.person.role}: nothing was done`);
 }
 
 /** An environment key acts for the lease that the session has there. */

@@ -11,14 +11,25 @@ import { patchMetadata } from './shapes/parse.ts';
 export const DEFAULT_ENVIRONMENT = 'env_default';
 
 const noPackages = { type: 'packages' as const, apt: [], cargo: [], gem: [], go: [], npm: [], pip: [] };
-const cloud: BetaCloudConfig = { type: 'cloud', networking: { type: 'unrestricted' }, packages: noPackages };
+type Networking = BetaCloudConfig['networking'];
+
+const NETWORKS: Readonly<Record<Networking['type'], Networking>> = {
+  unrestricted: { type: 'unrestricted' },
+  limited: { type: 'limited', allow_mcp_servers: false, allow_package_managers: false, allowed_hosts: [] },
+};
+
+const cloud = (networking: Networking['type']): BetaCloudConfig => ({
+  type: 'cloud',
+  networking: NETWORKS[networking],
+  packages: noPackages,
+});
 
 const builtIn: BetaEnvironment = {
   id: DEFAULT_ENVIRONMENT,
   type: 'environment',
   name: 'default',
   description: 'The workers of this deployment.',
-  config: cloud,
+  config: cloud('unrestricted'),
   metadata: {},
   scope: 'organization',
   archived_at: null,
@@ -26,17 +37,37 @@ const builtIn: BetaEnvironment = {
   updated_at: formatTime(0),
 };
 
-/** Refuses by name what a worker here would not enforce. Throws ManagedError. */
-function resolveConfig(config: EnvironmentConfig | null | undefined): BetaEnvironment['config'] {
-  if (!config) return cloud;
+/**
+ * Refuses by name what a worker here would not enforce; what a change leaves out stays. Throws
+ * ManagedError.
+ */
+function resolveConfig(
+  config: EnvironmentConfig | null | undefined,
+  current: BetaEnvironment['config'],
+): BetaEnvironment['config'] {
+  if (!config) return current;
   if (config.type === 'self_hosted') return { type: 'self_hosted' };
-  if (config.networking?.type === 'limited')
-    throw unsupported('config.networking', 'limited networks are not served yet: use unrestricted');
+  const { networking } = config;
+  if (networking?.type === 'limited') refuseExceptions(networking);
   const { type: _, ...lists } = config.packages ?? {};
   if (Object.values(lists).some((list) => list && list.length > 0))
     throw invalid('config.packages: install packages on the workers', 'config.packages', 'packages_not_supported');
-  return cloud;
+  return cloud(networking?.type ?? (isOffline(current) ? 'limited' : 'unrestricted'));
 }
+
+type Limited = Extract<NonNullable<Extract<EnvironmentConfig, { type: 'cloud' }>['networking']>, { type: 'limited' }>;
+
+/** Hosts cannot be let through one by one: a network is limited to none. */
+function refuseExceptions({ allowed_hosts, allow_mcp_servers, allow_package_managers }: Limited): void {
+  const why = 'a limited network is no network here: use unrestricted, or leave it out';
+  if (allowed_hosts?.length) throw unsupported('config.networking.allowed_hosts', why);
+  if (allow_mcp_servers) throw unsupported('config.networking.allow_mcp_servers', why);
+  if (allow_package_managers) throw unsupported('config.networking.allow_package_managers', why);
+}
+
+/** Tells whether commands of its sessions have no network. */
+export const isOffline = (config: BetaEnvironment['config']): boolean =>
+  config.type === 'cloud' && config.networking.type === 'limited';
 
 function refuseScope(scope: string | null | undefined): void {
   if (scope === 'account') throw unsupported('scope', 'only "organization" is served');
@@ -60,7 +91,7 @@ export class Environments {
       id,
       name: body.name,
       description: body.description ?? null,
-      config: resolveConfig(body.config),
+      config: resolveConfig(body.config, builtIn.config),
       metadata: body.metadata ?? {},
       created_at: at,
       updated_at: at,
@@ -81,7 +112,6 @@ export class Environments {
 
   update(id: string, by: string, body: z.output<typeof environmentUpdate>): Promise<BetaEnvironment> {
     refuseScope(body.scope);
-    const config = body.config ? resolveConfig(body.config) : undefined;
     return this.#change(id, by, (item) => {
       if (item.archived_at !== null)
         throw invalid(`Environment ${id} is archived and cannot be changed`, undefined, 'environment_archived');
@@ -90,7 +120,7 @@ export class Environments {
         ...item,
         ...(body.name && { name: body.name }),
         ...(body.description !== undefined && { description: body.description }),
-        ...(config && { config }),
+        config: resolveConfig(body.config, item.config),
         metadata: patchMetadata(item.metadata, Object.fromEntries(cleared) as Record<string, string | null>),
         updated_at: formatTime(this.#now()),
       };

@@ -15,7 +15,7 @@ import { EventBus } from './events/bus.ts';
 import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix } from './ids.ts';
-import { ManagedStore } from './log/stored.ts';
+import type { ManagedStore } from './log/stored.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import {
@@ -40,8 +40,7 @@ import { workHandlers } from './work/handlers.ts';
 import { listForWorker, offerToWorker } from './work/view.ts';
 import { Work } from './work/work.ts';
 
-export function createParts(ports: ManagedPorts): Parts {
-  const stored = new ManagedStore(ports.store, ports.now);
+export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const timelines = new Timelines(ports);
@@ -139,7 +138,7 @@ function sessionHandlers(parts: Parts) {
   const { sessions, bus } = parts;
   return {
     'sessions.create': async (request): Promise<BetaManagedAgentsSession> => {
-      const body = parseBody(shapes.sessionCreate, refuseEventTypes(request.body, 'initial_events'));
+      const body = parseBody(shapes.sessionCreate, readableEvents(request.body, 'initial_events'));
       const { initial_events: events = [] } = body;
       const makeIds = () => [newId('sesn'), ...events.map(() => newId('sevt'))];
       const [id = '', ...ids] = await reserveIds(parts.ports, request, makeIds);
@@ -190,7 +189,9 @@ function eventHandlers(parts: Parts) {
   const { sessions, timelines } = parts;
   return {
     'sessions.events.send': async (request) => {
-      const { events } = parseBody(shapes.eventSend, refuseEventTypes(request.body, 'events'));
+      const { events } = parseBody(shapes.eventSend, readableEvents(request.body, 'events'));
+      // Whoever may decide sends confirmations and nothing else.
+      if (events.some(({ type }) => type !== 'user.tool_confirmation')) request.requires('steer');
       const session = sessionIn(request);
       await sessions.item(session);
       const ids = await reserveIds(parts.ports, request, () => events.map(() => newId('sevt')));
@@ -221,21 +222,29 @@ function eventHandlers(parts: Parts) {
   } satisfies Partial<Record<ServedName, Handler>>;
 }
 
-const SERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.message', 'user.interrupt', 'user.tool_result']);
-const KNOWN_EVENTS: ReadonlySet<unknown> = new Set([
+const UNSERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.define_outcome', 'system.message']);
+/** A call is found by its id, and clients send the thread back all the same (G17). */
+const ROUTED_EVENTS: ReadonlySet<unknown> = new Set([
   'user.tool_confirmation',
   'user.custom_tool_result',
-  'user.define_outcome',
-  'system.message',
+  'user.tool_result',
 ]);
 
-/** Refuses by name the events of the API that are not served yet, before their fields are read. */
-function refuseEventTypes(body: unknown, field: 'events' | 'initial_events'): unknown {
+/**
+ * Refuses by name the events of the API that are not served yet, before their fields are read, and
+ * leaves out fields that mean nothing here.
+ */
+function readableEvents(body: unknown, field: 'events' | 'initial_events'): unknown {
   const events = (body as Readonly<Record<string, unknown>> | null)?.[field];
-  for (const [at, event] of Array.isArray(events) ? (events as unknown[]).entries() : []) {
-    const { type } = (event ?? {}) as { readonly type?: unknown };
-    if (!SERVED_EVENTS.has(type) && KNOWN_EVENTS.has(type))
-      throw unsupported(`${field}.${at}.type`, `events of type "${String(type)}" are not served yet`);
-  }
-  return body;
+  if (!Array.isArray(events)) return body;
+  return { ...(body as object), [field]: events.map((event: unknown, at) => readableEvent(event, `${field}.${at}`)) };
+}
+
+function readableEvent(event: unknown, path: string): unknown {
+  const { type } = (event ?? {}) as { readonly type?: unknown };
+  if (UNSERVED_EVENTS.has(type))
+    throw unsupported(`${path}.type`, `events of type "${String(type)}" are not served yet`);
+  if (!ROUTED_EVENTS.has(type)) return event;
+  const { session_thread_id: _, ...rest } = event as Readonly<Record<string, unknown>>;
+  return rest;
 }

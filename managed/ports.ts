@@ -4,9 +4,9 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChannelItem, PerdureClient, SessionDescription, Store } from '../client/index.ts';
 import type { NewestStep, OpenedServer } from '../client/faces/types.ts';
-import { callUntilAnswered, impatient, patience } from '../client/sessions/persist.ts';
-import { update } from '../client/sessions/updates/update.ts';
+import { callUntilAnswered, impatient } from '../client/sessions/persist.ts';
 import { newestStepOf } from '../client/sessions/newest-head.ts';
+import { update } from '../client/sessions/updates/update.ts';
 import type { PagePorts } from '../page/ports.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { TASK_QUEUE, UPDATES } from '../workflows/contract/session.ts';
@@ -14,20 +14,17 @@ import type { GivenResult } from '../workflows/contract/waits.ts';
 import { type Leases, temporalLeases } from './work/leases.ts';
 
 /** Methods that act on a session for a person. */
-export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel'>;
+export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel' | 'approve' | 'deny'>;
 
 export type ManagedPorts = {
   /** Acts in a person's name, which Temporal's history notes. */
   as(name: string): ManagedActing;
+  /** Gives a call that waits for an app or a worker its result, once. Throws ClientProblem. */
+  giveResult(session: SessionId, given: GivenResult): Promise<void>;
   /** Throws ClientProblem `no_session` when there is no workflow. */
   describe(session: string): Promise<SessionDescription>;
   /** Returns the newest head, and the input of a step that is under way. */
   newestStep(session: SessionId): Promise<NewestStep>;
-  /**
-   * Gives an outside call its result, which counts once. Throws ClientProblem: `refused` where the
-   * call does not wait any more.
-   */
-  giveResult(session: string, given: GivenResult): Promise<void>;
   live(session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem>;
   /** Removes the workflow and its history from the server. */
   removeWorkflow(session: SessionId): Promise<void>;
@@ -42,9 +39,6 @@ export type ManagedPorts = {
   /** Writes a line for whoever runs the server. */
   log(line: string): void;
 };
-
-/** A runner repeats a result that is not taken for as long as it holds its lease. */
-const RESULT_PATIENCE = { ...patience, total: 10_000, oneCall: 8_000 };
 
 type Place = {
   /** The absolute path of the folder that holds the sessions' workspaces. */
@@ -62,18 +56,13 @@ export function managedPorts(
   const { namespace } = client.options;
   return {
     as: (name) => ports.as(name, 'over HTTP'),
+    giveResult: (session, arg) => {
+      const workers = () => ports.describe(session);
+      return update({ temporal: client, session, name: UPDATES.giveResult, arg, workers });
+    },
     describe: (session) => ports.describe(session),
     newestStep: (session) =>
       callUntilAnswered(client, `read session ${session}`, () => newestStepOf(client, session), impatient),
-    giveResult: (session, given) =>
-      update({
-        temporal: client,
-        session: session as SessionId,
-        name: UPDATES.giveResult,
-        arg: given,
-        workers: () => ports.describe(session),
-        patience: RESULT_PATIENCE,
-      }),
     live: (session, signal) => ports.live(session, signal),
     removeWorkflow: async (session) => {
       const workflowExecution = { workflowId: session };

@@ -1,4 +1,5 @@
 // A request as handlers get it, what they answer, and what all of them work with.
+import type { Role } from '../page/hosting/people.ts';
 import type { WorkQueues } from '../store/sandbox/queue.ts';
 import type { Agents } from './agents.ts';
 import type { Caller } from './callers.ts';
@@ -21,6 +22,8 @@ export type ManagedRequest = {
   readonly lease: SessionLease | undefined;
   /** The name of the person or the worker who asks. */
   readonly person: string;
+  /** Throws ManagedError 403 when a person may not do what needs the role; a worker has its own table. */
+  requires(role: Role): void;
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Query;

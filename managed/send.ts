@@ -13,20 +13,15 @@ import { invalid, ManagedError, unsupported } from './errors.ts';
 import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
 import { formatTime } from './ids.ts';
-import type { Timelines } from './events/timelines.ts';
-import { LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
-import type { ManagedPorts } from './ports.ts';
-import { archivedProblem, type FoundSession, type Sessions, statusOf } from './sessions.ts';
+import type { ManagedStore } from './log/stored.ts';
+import { archivedProblem, type FoundSession, isWaiting, statusOf } from './sessions.ts';
+import { calledBy, checkSettling, findTarget, isSettling, settle, type SettleParts } from './settle.ts';
 import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
 import type { SessionLease } from './work/credentials.ts';
-import { takeToolResult } from './work/results.ts';
 
-type SendParts = {
-  readonly ports: ManagedPorts;
+type SendParts = SettleParts & {
   readonly stored: ManagedStore;
-  readonly sessions: Sessions;
   readonly bus: EventBus;
-  readonly timelines: Timelines;
   readonly queues: WorkQueues;
 };
 
@@ -36,27 +31,35 @@ type SentContent = BetaManagedAgentsUserMessageEvent['content'];
 type Sending = {
   readonly session: string;
   readonly by: string;
-  /** The lease of the worker that sends; absent for people. */
+  /** The lease of the worker that sends; absent for people and apps. */
   readonly lease: SessionLease | undefined;
   readonly events: readonly SentEvent[];
   readonly ids: readonly string[];
 };
+
+/** A worker sends nothing else (G55). Throws ManagedError. */
+function requireResults(events: readonly SentEvent[]): void {
+  if (events.every(({ type }) => type === 'user.tool_result' || type === 'user.custom_tool_result')) return;
+  throw new ManagedError(403, 'A worker of an environment sends results of calls alone: nothing was done');
+}
 
 /** `ids` has one for each event. Throws ManagedError or ClientProblem; nothing was sent then. */
 export async function sendEvents(
   parts: SendParts,
   { session, by, lease, events, ids }: Sending,
 ): Promise<StoredEvent[]> {
+  if (lease) requireResults(events);
   const found = await parts.sessions.find(session);
   refuseEnded(found);
-  for (const [at, event] of events.entries()) checkEvent(event, at, lease);
+  for (const [at, event] of events.entries()) checkEvent(event, at);
+  await checkWaits(parts, found, events);
   const sent: StoredEvent[] = [];
   try {
     for (const [at, event] of events.entries()) {
       const id = ids[at]!;
       const isFollowing = sent.some(({ type }) => type === 'user.message');
       if (event.type === 'user.message') sent.push(await sendMessage(parts, found, by, { id, content: event.content }));
-      else if (event.type === 'user.tool_result') sent.push(await takeToolResult(parts, found, { event, by, lease }));
+      else if (isSettling(event)) sent.push(await sendSettling(parts, { found, by, lease, event, at }));
       else sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
     }
   } catch (error) {
@@ -70,14 +73,52 @@ function refuseEnded(found: FoundSession): void {
   if (statusOf(found) === 'terminated') throw archivedProblem(found.id);
 }
 
-function checkEvent(event: SentEvent, at: number, lease: SessionLease | undefined): void {
-  if (event.type === 'user.tool_result') return;
-  if (lease) throw new ManagedError(403, `events.${at}: a worker sends results alone`);
+function checkEvent(event: SentEvent, at: number): void {
+  if (isSettling(event)) return checkSettling(event, at);
   if (event.type === 'user.message') {
     parsePrompt(promptOf(event.content, `events.${at}.content`));
     return;
   }
   if (event.session_thread_id) throw invalid(`events.${at}.session_thread_id: there is no such thread`, `events.${at}`);
+}
+
+/**
+ * A session that waits for a person or an app takes no message before that is settled (G45): an
+ * interrupt, or what settles all of it, may come in the same request.
+ */
+async function checkWaits({ sessions }: SendParts, found: FoundSession, events: readonly SentEvent[]): Promise<void> {
+  if (!events.some(isSettling) && !isWaiting(found)) return;
+  const timeline = await sessions.timeline(found);
+  // A sandbox goes on by itself, and a message waits for it as in a run under way.
+  let open = timeline.projection.waiting.filter(({ why }) => why !== 'sandbox').map(({ id }) => id);
+  const settled = new Set<string>();
+  for (const [at, event] of events.entries()) {
+    if (event.type === 'user.interrupt') open = [];
+    else if (event.type === 'user.message') refuseWhileWaiting(open, at);
+    else {
+      findTarget(timeline, event, at);
+      const call = calledBy(event);
+      if (settled.has(call)) throw invalid(`Invalid ${event.type} event at events[${at}]: ${call} is settled twice`);
+      settled.add(call);
+      open = open.filter((id) => id !== call);
+    }
+  }
+}
+
+/** Foreign clients match these words. */
+function refuseWhileWaiting(open: readonly string[], at: number): void {
+  if (open.length === 0) return;
+  const may = 'user.tool_confirmation, user.custom_tool_result, user.tool_result, or user.interrupt';
+  const why = `waiting on responses to events [${open.join(', ')}]; only ${may} may be sent`;
+  throw invalid(`Invalid user.message event at events[${at}]: ${why}`, `events.${at}`, 'session_requires_action');
+}
+
+/** The event is processed when it is stored, which it is by now. */
+async function sendSettling(parts: SendParts, sending: Parameters<typeof settle>[1]): Promise<StoredEvent> {
+  const fact = await settle(parts, sending);
+  parts.bus.publish(sending.found.id, {});
+  const [event] = await parts.timelines.write([fact]);
+  return event as StoredEvent;
 }
 
 function promptOf(content: readonly MessageBlock[], path: string): readonly PromptBlock[] {
@@ -100,13 +141,13 @@ async function sendMessage(
   { id, content }: Message,
 ): Promise<StoredEvent> {
   const cwd = await ports.openWorkspace(session);
-  const environment = await sandboxOf(stored, item.environment);
-  const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), { cwd, environment });
+  const environment = await sessions.environmentOf(item);
+  const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, cwd);
   const prompt = promptOf(content, 'content');
   if (!item.isStarted) await sessions.noteStart(session, by);
   await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
   await sessions.noteStarted(session, by);
-  if (environment !== undefined) await queues.of(environment).ensure(session, by);
+  if (environment.config.type === 'self_hosted') await queues.of(environment.id).ensure(session, by);
   const { text, media } = parsePrompt(prompt);
   const event: StoredEvent = {
     id,
@@ -118,17 +159,11 @@ async function sendMessage(
   return event;
 }
 
-/** Returns the environment where workers of somebody's own run the session's tools. */
-async function sandboxOf({ environments }: ManagedStore, id: string): Promise<string | undefined> {
-  const environment = (await environments.read(LIST_AGE_MS)).get(id);
-  return environment?.config.type === 'self_hosted' ? id : undefined;
-}
-
 /** JSON has no undefined, so that the blocks have the SDK's type as they were sent. */
 const withoutRedacted = (content: readonly MessageBlock[]): SentContent =>
   content.filter(({ type }) => type !== 'redacted') as SentContent;
 
-/** An idle session echoes an interrupt, which changes nothing. */
+/** A session at rest echoes an interrupt, which changes nothing. */
 async function sendInterrupt(
   { ports, sessions, bus }: SendParts,
   found: FoundSession,
@@ -137,7 +172,7 @@ async function sendInterrupt(
 ): Promise<StoredEvent> {
   const { projection } = await sessions.timeline(found);
   const id = interruptId(projection);
-  if (statusOf(found) === 'idle' && !isFollowing)
+  if (statusOf(found) === 'idle' && !isWaiting(found) && !isFollowing)
     return { id, type: 'user.interrupt', processed_at: formatTime(ports.now()) };
   await ports.as(by).interrupt(found.id, { messageId });
   const event: StoredEvent = { id, type: 'user.interrupt', processed_at: null };

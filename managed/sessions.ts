@@ -1,6 +1,7 @@
 // Sessions (G20–G28). The log holds what a request sets; how a session stands and what it used come
 // from its workflow and its transcript. A session without messages has no workflow (G3).
 import type { z } from 'zod';
+import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type {
   BetaManagedAgentsSession,
   BetaManagedAgentsSessionAgent,
@@ -9,6 +10,8 @@ import type { SessionDescription } from '../client/index.ts';
 import { ClientProblem } from '../client/problem.ts';
 import { createLimit } from '../system/async.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import { optionsProblem } from '../workflows/contract/options-problem.ts';
+import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import type { Environments } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
@@ -63,6 +66,8 @@ export class Sessions {
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
     const agent = await this.#chooseAgent(body.agent);
+    const problem = optionsProblem(optionsOfAgent(agent, environment, '/'));
+    if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const hash = await stored.putSessionAgent(agent);
     const at = ports.now();
     const item: SessionItem = {
@@ -110,6 +115,10 @@ export class Sessions {
     const item = (await this.#parts.stored.sessionLog(id).read()).get(id);
     if (!item) throw notFound('Session', id);
     return item;
+  }
+
+  environmentOf({ environment }: SessionItem): Promise<BetaEnvironment> {
+    return this.#parts.environments.retrieve(environment);
   }
 
   async find(id: string): Promise<FoundSession> {
@@ -279,19 +288,19 @@ function perdureFacts(description: SessionDescription | null): Extension {
   return { perdure: { phase, ...(waitsFor !== undefined && { waits_for: waitsFor }) } };
 }
 
-/**
- * A call that waits for a person on the ops page is part of a running turn here, since this face
- * does not offer the decision yet.
- */
+/** A call that waits for whom no event tells of is part of a running turn. */
 export function statusOf({ item, description }: FoundSession): SessionStatus {
   if (item.archivedAt !== null) return 'terminated';
   if (description === null) return item.isStarted ? 'terminated' : 'idle';
-  const { status, phase, unseen, waits } = description;
+  const { status, phase, unseen, waits = 0 } = description;
   if (status !== 'open') return 'terminated';
-  if (waits !== undefined) return 'idle';
+  if (waits > 0) return 'idle';
   if (phase === 'parked') return 'rescheduling';
   return phase === 'idle' && !unseen ? 'idle' : 'running';
 }
+
+/** Whether calls wait for a person or an app. */
+export const isWaiting = ({ description }: FoundSession): boolean => (description?.waits ?? 0) > 0;
 
 /** The end of a session whose transcript cannot tell it: without a workflow, or ended by force. */
 function endOutside({ id, item, description }: FoundSession, facts: readonly EventFact[]): readonly EventFact[] {

@@ -56,7 +56,7 @@ export const servedRoutes = [
   route('sessions.delete', 'delete', '/sessions/{session_id}', 'steer'),
   route('sessions.archive', 'post', '/sessions/{session_id}/archive', 'steer'),
   route('sessions.events.list', 'get', '/sessions/{session_id}/events', 'look', anyWorker),
-  route('sessions.events.send', 'post', '/sessions/{session_id}/events', 'steer', anyWorker),
+  route('sessions.events.send', 'post', '/sessions/{session_id}/events', 'decide', anyWorker),
   route('sessions.events.stream', 'get', '/sessions/{session_id}/events/stream', 'look', anyWorker),
 ] as const;
 

@@ -6,7 +6,7 @@ import { viewerNow } from './hosting/viewer.ts';
 import { Icon } from './primitives.tsx';
 
 /** Sections of the page, as the rail names them. */
-type Section = 'inbox' | 'sessions' | 'schedules' | 'workers' | 'usage' | 'compare';
+type Section = 'inbox' | 'sessions' | 'agents' | 'schedules' | 'workers' | 'usage' | 'compare';
 
 type Props = {
   readonly title: string;
@@ -91,13 +91,18 @@ export function Brand() {
 const SECTIONS: readonly (readonly [section: Section, path: string, name: string])[] = [
   ['inbox', '/inbox', 'Inbox'],
   ['sessions', '/', 'Sessions'],
+  ['agents', '/agents', 'Agents'],
   ['schedules', '/schedules', 'Schedules'],
   ['workers', '/workers', 'Workers'],
   ['usage', '/usage', 'Usage'],
   ['compare', '/compare', 'Compare'],
 ];
 
+const sectionsOf = (viewer: ReturnType<typeof viewerNow>) =>
+  SECTIONS.filter(([section]) => section !== 'agents' || viewer?.hasAgents === true);
+
 function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
+  const sections = sectionsOf(viewerNow());
   const current = (section: Section) => (section === at ? 'page' : undefined);
   return (
     <>
@@ -135,7 +140,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
       </header>
       <div class="app">
         <nav class="rail" aria-label="Sections">
-          {SECTIONS.map(([section, path, name]) => (
+          {sections.map(([section, path, name]) => (
             <a href={path} aria-current={current(section)} title={name}>
               <Icon name={section} />
               <span>{name}</span>
@@ -189,7 +194,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
       </nav>
       <dialog id="more" aria-label="More">
         <ul class="more-list">
-          {SECTIONS.slice(2).map(([, path, name]) => (
+          {sections.slice(2).map(([, path, name]) => (
             <li>
               <a href={path}>{name}</a>
             </li>

@@ -42,8 +42,16 @@ import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/sche
 const FLEET_LINGER_MS = 5_000;
 const LARGEST_BODY = 2 * 1024 * 1024;
 
-/** Another app on the page's port, below a path of its own, which lets people in by itself. */
-export type MountedApp = { readonly path: string; readonly app: Hono; close(): void };
+/**
+ * Another app on the page's port, below a path of its own, which lets people in by itself. Its
+ * `views` are a section of the page, for those whom the page lets in.
+ */
+export type MountedApp = {
+  readonly path: string;
+  readonly app: Hono;
+  readonly views?: { readonly path: string; readonly app: Hono };
+  close(): void;
+};
 
 /** Makes such an app for those who may use the page. */
 export type MountApp = (access: Access) => MountedApp;
@@ -62,14 +70,14 @@ export class OpsPage {
   readonly #mounted: MountedApp | undefined;
 
   constructor(ports: PagePorts, access: Access, mount?: MountApp) {
-    [this.#ports, this.#access] = [ports, access];
+    this.#mounted = mount?.(access);
+    [this.#ports, this.#access] = [ports, { ...access, hasAgents: this.#mounted?.views !== undefined }];
     this.feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
     this.#fleets = openFeeds((query: string, isWatched) => openFleetFeed(ports, query, isWatched), FLEET_LINGER_MS);
     this.#inboxes = openFeeds((_all: 'all') => InboxFeed.open(ports));
     this.#workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
     this.#plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
     this.api = apiApp(ports, access);
-    this.#mounted = mount?.(access);
     this.#addGuards();
     this.#addFleet();
     this.#addSessions();
@@ -101,6 +109,8 @@ export class OpsPage {
     app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
     app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
     addSignIn(app, this.#access);
+    const views = this.#mounted?.views;
+    if (views) app.route(views.path, views.app);
   }
 
   #addFleet(): void {

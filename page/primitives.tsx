@@ -28,6 +28,7 @@ const DRAWINGS = {
   idle: '<circle cx="8" cy="8" r="2"/>',
   closed: '<path d="M4 8h8"/>',
   server: '<path d="M2.5 4h11v8h-11zM5 8h.01"/>',
+  agents: '<circle cx="8" cy="5" r="2.5"/><path d="M3 13.5c0-3 2.25-4.5 5-4.5s5 1.5 5 4.5"/>',
   agent:
     '<circle cx="4" cy="3.5" r="1.5"/><circle cx="4" cy="12.5" r="1.5"/><circle cx="12" cy="5.5" r="1.5"/><path d="M4 5v6M12 7c0 3-8 1-8 4"/>',
   back: '<path d="m7 3-5 5 5 5M2 8h12"/>',

@@ -8,6 +8,7 @@ import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
 import type { PromptContext } from '../workflows/contract/prompt-context.ts';
+import type { Toolset } from '../workflows/contract/run-options.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
@@ -72,6 +73,12 @@ export type RunConfig = {
   readonly outsideTools?: readonly OutsideTool[];
   /** The self-hosted environment whose workers run some of these; absent: none does. */
   readonly environment?: string;
+  /** The toolset whose inputs file and shell tools take (G51); absent: our own. */
+  readonly toolset?: Toolset;
+  /** Where the shell of a toolset begins: the folder that the run before it ended in (G51). */
+  readonly dir?: string;
+  /** Shell commands and `web_fetch` have no network. */
+  readonly offline?: true;
   /** Tools under other names for the model (L89); absent: under our own. */
   readonly toolNames?: ToolNames;
   /**

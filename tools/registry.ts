@@ -4,6 +4,8 @@ import { inputJsonSchema } from '../system/schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 import type { Log } from '../system/log.ts';
 import { awaitInTime } from '../system/async.ts';
+import type { OutsideTool } from '../workflows/contract/waits.ts';
+import type { Toolset } from '../workflows/contract/run-options.ts';
 
 export type ToolDefinition = {
   readonly name: string;
@@ -26,6 +28,16 @@ export type ToolRegistry = {
   /** Tells whether a run that lacks this tool must end (L34). */
   endsRun?(name: string): boolean;
 };
+
+/** What a run says of the forms of its tools (G51), and those that it brings (G53). */
+export type ToolForms = {
+  readonly toolset?: Toolset | undefined;
+  readonly offline?: boolean | undefined;
+  readonly outsideTools?: readonly OutsideTool[] | undefined;
+};
+
+/** Returns the registry of a run. */
+export type RegistryOfRun = (run: ToolForms) => ToolRegistry;
 
 /** The MCP servers of a worker. */
 export type ToolServers = {

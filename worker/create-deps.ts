@@ -17,12 +17,13 @@ import { createSmallModelFactory } from '../activities/compaction/small-model.ts
 import type { McpServers } from '../tools/mcp/servers.ts';
 import { createConfigReader } from '../store/configuration.ts';
 import { readSkillSettings } from '../tools/builtin/files/skills.ts';
-import type { WebSettings } from '../tools/builtin/files/options.ts';
+import type { BuiltinOptions, WebSettings } from '../tools/builtin/files/options.ts';
 import type { SandboxConfig } from './config/schema-parts.ts';
 import { mayRunUnconfined } from './config/unconfined.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
+import { createRunRegistries } from '../tools/builtin/run-tools.ts';
 import { addFindTools } from '../tools/find-tools.ts';
 import { createChangingRegistry, createRegistry, type ToolRegistry, type ToolServers } from '../tools/registry.ts';
 import { createCallRunner } from '../activities/calls/call-runner.ts';
@@ -109,7 +110,7 @@ export async function createDeps(
   const web = settings.webFetch ? { web: settings.webFetch } : {};
   const { agents: keyAgents, sockets } = settings.sandbox ?? {};
   const skills = readSkillSettings(settings);
-  const own = createBuiltinTools({
+  const builtin: BuiltinOptions = {
     sandbox,
     dataDir,
     agents: chosen.agents,
@@ -120,7 +121,8 @@ export async function createDeps(
     ...(keyAgents && { keyAgents }),
     ...(sockets && { sockets }),
     ...(skills && { skills }),
-  });
+  };
+  const own = createBuiltinTools(builtin);
   const { registry: all, servers } = await addServers(await openRegistry(own, tools, log), {
     ...settings,
     sandbox,
@@ -149,6 +151,7 @@ export async function createDeps(
   const memory = createMemory({ ...asking, log, transcripts, dataDir, consolidateAfter });
   const providers = [...(settings.attachments ?? []), memory.provider];
   const runner = createCallRunner(store, registry, hooks, {
+    registryOf: createRunRegistries(registry, builtin),
     ofHost,
     observe,
     traced: settings.traced ?? false,

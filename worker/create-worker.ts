@@ -15,7 +15,7 @@ import {
 } from '../workflows/contract/activities.ts';
 import { profiles, type Profile } from '../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
-import { bundlePath } from './bundle.ts';
+import { bundleId, bundlePath } from './bundle.ts';
 import { versionOptions, type WorkerDeployment } from './config/deployment.ts';
 import { createWorkerConverter } from '../connection/payloads/data-converter.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
@@ -114,7 +114,8 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     dataConverter: createWorkerConverter(settings.keys, settings.log),
     activities: registerActivities(activities),
   };
-  const versioned = { ...shared, ...versionOptions(settings.deployment) };
+  const id = await bundleId();
+  const versioned = { ...shared, ...versionOptions(settings.deployment, id) };
   const createMain = (): Promise<Worker> =>
     TimedWorker.create({
       ...versioned,
@@ -135,6 +136,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
   const createHostWorker = (at: SessionHost) => (): Promise<Worker> =>
     Worker.create({
       ...shared,
+      ...versionOptions(undefined, id),
       taskQueue: hostQueue(taskQueue, at),
       maxConcurrentActivityTaskExecutions: maxConcurrentActivities,
     });

@@ -8,6 +8,7 @@ import type { RemainingBudget } from '../../workflows/contract/loop.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
+import type { ToolForms } from '../../tools/registry.ts';
 import type { ClosedRun } from '../../tools/tool.ts';
 
 export type CallBlock = {
@@ -38,14 +39,11 @@ export type CallTraits = {
   readonly outside?: OutsideKind;
 };
 
-/** Tools that a run brings itself. */
-export type OwnTools = Pick<RunConfig, 'outsideTools'>;
-
 export type CallRunner = {
-  /** The definitions of the worker's tools, as of the last refresh. */
+  /** The definitions of the worker's tools as of the last refresh. */
   readonly definitions: readonly ApiTool[];
-  /** The same with the tools that a run brings, one of which may take the place of another. */
-  definitionsOf(run: OwnTools): readonly ApiTool[];
+  /** Returns those that a run has, where it chose other forms of them or brings its own. */
+  definitionsOf(run: ToolForms): readonly ApiTool[];
   /**
    * Asks the servers of tools for their lists (L44). Bounded in time, never throws: the last good
    * list stays.
@@ -61,7 +59,7 @@ export type CallRunner = {
   /**
    * Returns a call's input as observers may see it (L18): a copy, perhaps enriched. Never throws.
    */
-  copyInput(call: CallBlock): unknown;
+  copyInput(run: ToolForms, call: CallBlock): unknown;
 };
 
 export type CloseFailure = { readonly tool: string; readonly detail: string };

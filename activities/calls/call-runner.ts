@@ -6,7 +6,6 @@ import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { ToolEnv } from '../../workflows/contract/tool-env.ts';
-import type { OutsideTool } from '../../workflows/contract/waits.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { pickObservedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
 import { toolEndEvent } from '../../store/live/retell.ts';
@@ -16,9 +15,9 @@ import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { thisHost, type Host } from '../../system/process/kill-tree.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
-import { addOutsideTools, outsideKind } from '../../tools/outside-tools.ts';
+import { outsideKind } from '../../tools/outside-tools.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';
-import type { ToolRegistry } from '../../tools/registry.ts';
+import type { RegistryOfRun, ToolRegistry } from '../../tools/registry.ts';
 import { createGivenUpError, type Attempt, attemptSignal } from '../attempt.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import {
@@ -41,7 +40,6 @@ import type {
   ClaimedCallOptions,
   EarlyCallOptions,
   CloseFailure,
-  OwnTools,
 } from './call-port.ts';
 import { executeCall, executeEarly, type CallDone } from './execute.ts';
 import { type CallSettings, planCall } from './prepare.ts';
@@ -62,6 +60,8 @@ type RunnerOptions = {
   readonly small?: SmallModelFactory;
   readonly seenFiles?: SeenByTools;
   readonly readMessages?: MessageReader;
+  /** Absent: all runs have the tools of `registry`. */
+  readonly registryOf?: RegistryOfRun;
 };
 
 export function createCallRunner(
@@ -77,17 +77,17 @@ export function createCallRunner(
     small,
     seenFiles,
     readMessages,
+    registryOf = () => registry,
   }: RunnerOptions = {},
 ): CallRunner {
   const ofWorker = { hooks, store, ofHost, host, traced, ...present({ seenFiles, readMessages }) };
-  const registryOf = registryOfRun(registry);
   return {
     get definitions() {
       return registry.definitions();
     },
     definitionsOf: (run) => registryOf(run).definitions(),
     refresh: async () => await registry.refresh?.(),
-    closeRun: (config, run) => closeTools(registry, config, run),
+    closeRun: (config, run) => closeTools(registryOf(config), config, run),
     bind(config, block, context) {
       const { session, queryId, depth, traceparent } = config;
       const environment = {
@@ -102,26 +102,15 @@ export function createCallRunner(
       };
       return new CallInRun(new CallContext(environment, block, null), config, { observe, small });
     },
-    copyInput: ({ name, input }) => copyForObservers(registry.get(name), input),
-  };
-}
-
-/** A run that brings tools of its own has a registry with these, made once. */
-function registryOfRun(registry: ToolRegistry): (run: OwnTools) => ToolRegistry {
-  const known = new WeakMap<readonly OutsideTool[], ToolRegistry>();
-  return ({ outsideTools }) => {
-    if (outsideTools === undefined) return registry;
-    const found = known.get(outsideTools) ?? addOutsideTools(registry, outsideTools);
-    known.set(outsideTools, found);
-    return found;
+    copyInput: (run, { name, input }) => copyForObservers(registryOf(run).get(name), input),
   };
 }
 
 function pickSettings(
-  { mode, permissions = {}, cwd, folders, tools, toolNames }: RunConfig,
+  { mode, permissions = {}, cwd, dir: first, folders, tools, toolNames }: RunConfig,
   context: ToolContextState = {},
 ): CallSettings {
-  const { cwd: dir, allowedTools, granted } = context;
+  const { cwd: dir = first, allowedTools, granted } = context;
   return {
     mode,
     permissions: granted ? { ...permissions, allow: [...(permissions.allow ?? []), ...granted] } : permissions,

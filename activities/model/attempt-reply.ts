@@ -121,6 +121,7 @@ const EARLY_GRACE_MS = 500;
 export function replyPort(step: PreparedStep): ReplyPort {
   const { deps, attempt, config, live, input, tries, announcements, base } = step;
   const { tools } = deps;
+  const offered = tools.definitionsOf(config);
   const { iteration, context, head } = input;
   const prices = pricesOf(step);
   const toolSignal = attemptSignal(attempt);
@@ -130,8 +131,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
     signal: attempt.signal,
     ...waitLimitsOf(config),
     graceMs: EARLY_GRACE_MS,
-    named: (call) =>
-      inOwnNames(config.toolNames, call, (name) => tools.definitionsOf(config).some((tool) => tool.name === name)),
+    named: (call) => inOwnNames(config.toolNames, call, (name) => offered.some((tool) => tool.name === name)),
     plan(call) {
       const bound = tools.bind(config, call, context);
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a
@@ -158,7 +158,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
       thinking: (index, text) => live.write({ type: 'thinking_delta', iteration, index, text }),
       call: (call) => {
         const { index, id, name } = call;
-        live.write({ type: 'tool_use', iteration, index, id, name, input: tools.copyInput(call) });
+        live.write({ type: 'tool_use', iteration, index, id, name, input: tools.copyInput(config, call) });
       },
       search: (index, query) => live.write({ type: 'web_search', iteration, index, query }),
     },

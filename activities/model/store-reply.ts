@@ -23,6 +23,7 @@ import { fitOutcomes, type NextSegment } from '../../store/view/append.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { clip } from '../../system/text.ts';
 import { isListed } from '../../tools/listed.ts';
+import type { ToolForms } from '../../tools/registry.ts';
 import type { EarlyEnds } from './attempt-reply.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { buildHookContext } from '../hooks/hooks.ts';
@@ -226,7 +227,7 @@ function observeReply(
   if (!hooks.has('postSampling')) return;
   // The signal is not the attempt's: the hook may outlive it, to its own timeout.
   const { signal } = new AbortController();
-  const observable = observableMessage(tools, message);
+  const observable = observableMessage(tools, config, message);
   setImmediate(() => {
     void hooks.postSampling(buildHookContext(config, { iteration, signal }), observable).then(({ failed }) => {
       for (const { hook, detail } of failed) {
@@ -237,11 +238,11 @@ function observeReply(
 }
 
 /** Makes another message for observers; the one that is stored and sent keeps its inputs. */
-export function observableMessage(tools: Pick<CallRunner, 'copyInput'>, message: Message): Message {
+export function observableMessage(tools: Pick<CallRunner, 'copyInput'>, run: ToolForms, message: Message): Message {
   const content = message.content.map((block, index) => {
     if (block.type !== 'tool_use') return block;
     const { id, name, input } = block;
-    return { ...block, input: tools.copyInput({ index, id, name, input }) };
+    return { ...block, input: tools.copyInput(run, { index, id, name, input }) };
   });
   return { ...message, content };
 }

@@ -64,6 +64,7 @@ export async function inherit(
       additionalDirectories: parent.folders ?? [],
       toolEnv: parent.toolEnv ?? {},
       ...(parent.instructions === false && { instructions: false }),
+      ...(parent.offline && { offline: true }),
     },
     permissions: opened ? addTreeRules(permissions, parent.cwd, opened) : permissions,
     ...(parent.webSearch && { webSearch: parent.webSearch }),
@@ -122,10 +123,10 @@ export function endWorktree({
 }
 
 function parentOptions(parent: RunConfig): Partial<RunOptions> {
-  const { models, rules, snapshots, systemContext, userContext } = parent;
+  const { models, rules, snapshots, systemContext, userContext, toolset } = parent;
   const [primary, ...fallbacks] = models;
   return {
-    ...present({ snapshots, systemContext, userContext }),
+    ...present({ snapshots, systemContext, userContext, toolset }),
     model: primary.name,
     fallbackModels: fallbacks.map(({ name }) => name),
     wrapUp: rules.wrapUp,

@@ -4,7 +4,7 @@ import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { PermissionRules, RunOptions, SessionHost } from '../../workflows/contract/session.ts';
 import { agentFacts } from '../../workflows/contract/facts.ts';
-import { queryIdOf } from '../../workflows/contract/ids.ts';
+import { queryIdOf, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import { leaveFolderToOthers } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
@@ -27,6 +27,7 @@ import { findExtraFolders, findWorkspace } from './folders.ts';
 import { buildRules } from './rules.ts';
 import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
 import { isAboutSome, findIdleRules, mistakenRule } from '../../tools/rules/match-rules.ts';
+import { ShellStates } from '../../tools/builtin/shell/kept-shell.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 const MAX_EMPTY_REPLIES = 3;
@@ -161,7 +162,9 @@ function takeSnapshot(
     ...((options.instructions ?? defaults.instructions) ? {} : { instructions: false as const }),
     ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
     ...(!agent && (options.suggestPrompts ?? defaults.suggestPrompts) ? { suggestPrompts: true as const } : {}),
-    ...present({ toolEnv: options.toolEnv }),
+    ...present({ toolEnv: options.toolEnv, toolset: options.toolset }),
+    ...present({ dir: lastFolder(deps, session, options.toolset && found.cwd) }),
+    ...(options.offline && { offline: true as const }),
     ...pickContexts(options),
     ...present({ snapshots: options.snapshots ?? deps.snapshots?.setting }),
     ...(folders.length === 0 ? {} : { folders }),
@@ -188,6 +191,12 @@ function takeSnapshot(
     // A worker that goes on with the run has to find these hooks.
     ...(deps.hooks.deciding.length === 0 ? {} : { hooks: deps.hooks.deciding }),
   };
+}
+
+/** Returns where the shell of an earlier run ended in the workspace. */
+function lastFolder({ dataDir }: Deps, session: SessionId, workspace: string | undefined): string | undefined {
+  if (dataDir === undefined || workspace === undefined) return undefined;
+  return new ShellStates(dataDir).folderOf(session, workspace);
 }
 
 /** Agents of the run are told them, too. */
@@ -255,9 +264,12 @@ function findWrongSchema({ outsideTools = [] }: RunOptions): string | undefined 
 }
 
 /** Refuses a run without a tool that its caller names, because it would find out late. */
-function findMissingTool({ tools, servers }: Deps, options: RunOptions, maySearch: boolean): string | undefined {
-  const { tools: wanted = [] } = options;
-  const own = tools.definitionsOf(options).map(({ name }) => name);
+function findMissingTool(
+  { tools, servers }: Deps,
+  { tools: wanted = [], ...forms }: RunOptions,
+  maySearch: boolean,
+): string | undefined {
+  const own = tools.definitionsOf(forms).map(({ name }) => name);
   const names = maySearch && !own.includes(WEB_SEARCH) ? [...own, WEB_SEARCH] : own;
   // A server may be away, and its tools come and go.
   const isOfServer = (name: string): boolean =>

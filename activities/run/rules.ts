@@ -56,7 +56,7 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
     maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
     maxSameFailures: MAX_SAME_FAILURES,
     maxSameResults: defaults.maxSameResults === false ? null : defaults.maxSameResults,
-    fixedTokens: countFixed(deps, { system, options, window: primary.window }),
+    fixedTokens: countFixed(deps, options, { system, window: primary.window }),
     // Short forms change the middle of a conversation that was sent: a model that checks it would
     // lose all of its thinking for each.
     compaction: primary.checksPrefix ? { ...defaults.compaction, collapse: false } : defaults.compaction,
@@ -82,9 +82,10 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
  */
 function countFixed(
   { defaults, tools }: Deps,
-  run: { readonly system: string; readonly options: Partial<RunOptions>; readonly window: number },
+  options: RunOptions,
+  run: { readonly system: string; readonly window: number },
 ): number {
-  const offered = tools.definitionsOf(run.options).filter(({ name }) => isListed(run.options.tools, name));
+  const offered = tools.definitionsOf(options).filter(({ name }) => isListed(options.tools, name));
   const chosen = chooseTools(offered, deferLimit(defaults.deferTools, run.window));
   const prompt = [run.system, ...chosen.parts.map(({ text }) => text)].join('');
   return estimateTokens(prompt.length) + countTokens(chosen.tools);

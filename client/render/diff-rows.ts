@@ -8,14 +8,14 @@ const DIFFED = 100_000;
 const DIFF_MS = 200;
 
 /** Fields that a diff covers; an input with other fields has more to show. */
-const FIELDS = new Set(['path', 'old_string', 'new_string', 'replace_all', 'content']);
+const FIELDS = new Set(['path', 'file_path', 'old_string', 'new_string', 'replace_all', 'content']);
 
 export type FileChange = { readonly path: string; readonly before: string; readonly after: string };
 
 /** Returns null for a call of another tool and for an input of another shape. */
 export function changeOf(tool: string, input: unknown): FileChange | null {
   const fields = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
-  const { path, old_string: before, new_string: after, content } = fields;
+  const { file_path, path = file_path, old_string: before, new_string: after, content } = fields;
   if (typeof path !== 'string' || Object.keys(fields).some((name) => !FIELDS.has(name))) return null;
   if (tool === 'edit' && typeof before === 'string' && typeof after === 'string') return { path, before, after };
   return tool === 'write' && typeof content === 'string' ? { path, before: '', after: content } : null;

@@ -122,6 +122,7 @@ const memoSchema = z.object({
   approvals: z.array(pending).optional(),
   answered: z.array(answered).optional(),
   parkedUntil: z.number().optional(),
+  waits: z.number().optional(),
   background: z.number().optional(),
   head: z.string().nullable().catch(null),
   last: lastRun.nullable().catch(null),
@@ -225,11 +226,13 @@ export function phaseText({
   parkedUntil,
   waitsFor,
   needsNewer: isNewer,
-}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil' | 'waitsFor' | 'needsNewer'>): string {
+  waits = 0,
+}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil' | 'waitsFor' | 'needsNewer' | 'waits'>): string {
   if (status !== 'open') return status === 'cancelled' ? 'closed' : status.replace('_', ' ');
   if (isNewer) return 'needs a newer perdure';
   if (waitsFor !== undefined) return `waiting for host ${oneLine(waitsFor, 60)}`;
   if (phase === 'waiting_approval') return 'waiting for a decision';
   if (phase === 'waiting_worker') return 'waiting for a worker';
+  if (phase === 'parked' && waits > 0) return 'waiting for a result from outside';
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${formatMoment(parkedUntil)}` : phase;
 }

@@ -3,8 +3,9 @@
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { Entry, Spend } from '../../client/index.ts';
 import type { Bodies } from '../../client/faces/types.ts';
-import type { WaitReason } from '../../workflows/contract/waits.ts';
+import type { CallJudgement } from '../../store/log/entries.ts';
 import { noSpend } from '../../workflows/contract/loop.ts';
+import { placeInName, type WaitReason } from '../../workflows/contract/waits.ts';
 import { eventId, isId } from '../ids.ts';
 
 type Event = BetaManagedAgentsSessionEvent;
@@ -18,8 +19,8 @@ export type EventFact = {
   readonly type: Event['type'];
   readonly at: number;
   readonly entry: Entry | null;
-  /** The call whose result it is, where a runner takes it for an answer. */
-  readonly answers?: string;
+  /** The id of the call whose wait it ended. */
+  readonly settles?: string | undefined;
   make(bodies: Bodies): Event;
 };
 
@@ -27,16 +28,25 @@ export type EventFact = {
 export type Part = {
   readonly id: string;
   readonly type: Event['type'];
-  readonly answers?: string;
+  readonly settles?: string;
   make(about: { readonly id: string; readonly processed_at: string }, bodies: Bodies): Event;
 };
 
 export type Spending = { readonly spend: Spend; readonly ms: number };
 
-/** Calls that wait, by their names; `id` is that of the event. */
-export type WaitingCalls = Readonly<
-  Record<string, { readonly id: string; readonly why: WaitReason; readonly index: number; readonly tool: string }>
->;
+/**
+ * A call of the last reply. A custom one is `quiet` until an app is told of it, and `answered` once
+ * it has its result.
+ */
+export type ReplyCall = {
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly judged?: CallJudgement | undefined;
+  readonly state: 'quiet' | 'told' | 'answered' | 'ended';
+};
+
+/** A call that waits: its name for the workflow, and the id of its event. */
+export type OpenWait = { readonly call: string; readonly id: string; readonly why: WaitReason };
 
 /** What later entries need to know of those before. */
 export type Projection = {
@@ -55,13 +65,15 @@ export type Projection = {
   readonly run: number;
   /** The last reply of the run, which outcomes belong to. */
   readonly reply: ReplyPlace | null;
-  /** Names of that reply's calls by their index. */
-  readonly calls: Readonly<Record<number, string>>;
-  readonly waiting: WaitingCalls;
-  /** Indexes of that reply's calls whose results have been reported. */
-  readonly answered: readonly number[];
+  /** That reply's calls by their index. */
+  readonly calls: Readonly<Record<number, ReplyCall>>;
+  /** The calls that wait, in the order of their waits. */
+  readonly waiting: readonly OpenWait[];
   readonly interrupts: number;
+  /** Of the runs that have ended. */
   readonly spending: Spending;
+  /** When the run under way began, in milliseconds since the epoch, and what its replies took. */
+  readonly underWay: { readonly at: number; readonly spend: Spend };
 };
 
 export const emptyProjection = (session: string): Projection => ({
@@ -74,11 +86,14 @@ export const emptyProjection = (session: string): Projection => ({
   run: 0,
   reply: null,
   calls: {},
-  waiting: {},
-  answered: [],
+  waiting: [],
   interrupts: 0,
   spending: { spend: noSpend, ms: 0 },
+  underWay: { at: 0, spend: noSpend },
 });
+
+/** What an entry adds, and what it changes for later ones. */
+export type Step = { readonly parts: readonly Part[]; readonly next: Partial<Projection> };
 
 /** Names a part of the entry at `position`. */
 export const partId = ({ session, branch }: Projection, position: number, ...part: (string | number)[]): string =>
@@ -103,6 +118,14 @@ export const replyPartId = (
   { run, iteration, nth }: ReplyPlace,
   ...part: (string | number)[]
 ): string => eventId(session, branch, 'reply', run, iteration, nth, ...part);
+
+/** Names a call of the last reply, and the event that tells of it. */
+export const callEventId = (projection: Projection, index: number): string =>
+  replyPartId(projection, projection.reply ?? { run: 0, iteration: 0, nth: 0 }, 'call', index);
+
+/** Names the end of a wait by its call: a call may wait for a second decision. */
+export const settledId = (session: string, callId: string, call: string): string =>
+  eventId(session, 'settled', callId, placeInName(call).count);
 
 /** Ids of messages that this face sends are their events' ids. */
 export const messageEventId = (session: string, messageId: string): string =>

@@ -3,10 +3,11 @@
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
 import type { Entry, Outcome } from '../../client/index.ts';
 import { rewoundIn } from '../../store/log/entries.ts';
-import { addSpend } from '../../workflows/contract/loop.ts';
+import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { formatMicros } from '../ids.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
+  callEventId,
   type EventFact,
   interruptId,
   messageEventId,
@@ -14,12 +15,12 @@ import {
   type Part,
   partId,
   type Projection,
-  replyPartId,
+  type Step,
   terminatedId,
 } from './parts.ts';
 import { replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
-import { settledParts, waitParts } from './wait-parts.ts';
+import { settledParts, waitParts, withdrawnParts } from './wait-parts.ts';
 
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
 
@@ -43,19 +44,11 @@ function projectEntry(before: Projection, entry: Entry): Projected {
     const at = Math.max(lastAt + 1, time * 1000);
     lastAt = at;
     const about = { id: part.id, processed_at: formatMicros(at) };
-    return {
-      id: part.id,
-      type: part.type,
-      at,
-      entry,
-      ...(part.answers !== undefined && { answers: part.answers }),
-      make: (bodies) => part.make(about, bodies),
-    };
+    const { id, type, settles } = part;
+    return { id, type, at, entry, ...(settles && { settles }), make: (bodies) => part.make(about, bodies) };
   });
   return { projection: { ...timed, ...next, lastAt, position: before.position + 1 }, facts };
 }
-
-type Step = { readonly parts: readonly Part[]; readonly next: Partial<Projection> };
 
 /** A run is reported as running after the message that opens it, or before anything else. */
 function partsOf(projection: Projection, entry: Entry): Step {
@@ -72,19 +65,21 @@ function partsOf(projection: Projection, entry: Entry): Step {
 }
 
 function ownParts(projection: Projection, entry: Entry): Step {
-  const { position, spending } = projection;
+  const { position, spending, underWay } = projection;
   switch (entry.kind) {
-    case 'run_started':
-      return { parts: [], next: { starting: position, run: entry.run, reply: null } };
+    case 'run_started': {
+      const begun = { starting: position, run: entry.run, reply: null, waiting: [] };
+      return { parts: [], next: { ...begun, underWay: { at: entry.at, spend: noSpend } } };
+    }
     case 'user':
       return { parts: [messagePart(projection, entry)], next: {} };
     case 'reply': {
       const reply = nextReply(projection, entry.iteration);
       const { parts, calls } = replyParts(projection, reply, entry);
-      return { parts, next: { reply, calls, waiting: {}, answered: [] } };
+      return { parts, next: { reply, calls, underWay: { ...underWay, spend: addSpend(underWay.spend, entry.spend) } } };
     }
     case 'outcomes':
-      return { parts: entry.outcomes.flatMap((outcome) => resultParts(projection, outcome)), next: { waiting: {} } };
+      return outcomesParts(projection, entry.outcomes);
     case 'wait':
       return waitParts(projection, entry);
     case 'settled':
@@ -96,7 +91,7 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'run_ended': {
       const { spend, durationMs } = entry.ended;
       const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
-      return { parts: endParts(projection, entry.ended, usageOf(sum)), next: { spending: sum } };
+      return { parts: endParts(projection, entry.ended, usageOf(sum)), next: { spending: sum, waiting: [] } };
     }
     case 'session_closed':
       return { parts: [terminatedPart(projection.session)], next: {} };
@@ -140,7 +135,7 @@ const terminatedPart = (session: string): Part => ({
 
 function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'steered' }>): Step {
   const rewound = rewoundIn(entry);
-  if (rewound?.to !== undefined) return { parts: [], next: { branch: rewound.from, reply: null } };
+  if (rewound?.to !== undefined) return { parts: [], next: { branch: rewound.from, reply: null, waiting: [] } };
   if (entry.steered.action !== 'interrupt') return { parts: [], next: {} };
   const part: Part = {
     id: interruptId(projection),
@@ -150,20 +145,36 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
   return { parts: [part], next: { interrupts: projection.interrupts + 1 } };
 }
 
-/** The result of a call of the reply before; an outcome of another reply has no event. */
+/** The results of calls of the reply before; an outcome of another reply has no event. */
+function outcomesParts(projection: Projection, outcomes: readonly Outcome[]): Step {
+  const { calls, waiting } = projection;
+  const ended = outcomes.flatMap(({ index }) => {
+    const call = calls[index];
+    return call ? [[index, { ...call, state: 'ended' }] as const] : [];
+  });
+  const ids = new Set(outcomes.map(({ index }) => callEventId(projection, index)));
+  return {
+    parts: outcomes.flatMap((outcome) => resultParts(projection, outcome)),
+    next: { calls: { ...calls, ...Object.fromEntries(ended) }, waiting: waiting.filter(({ id }) => !ids.has(id)) },
+  };
+}
+
 function resultParts(projection: Projection, outcome: Outcome): readonly Part[] {
-  const { reply, calls, position, answered } = projection;
-  const name = calls[outcome.index];
-  if (reply === null || name === undefined || answered.includes(outcome.index)) return [];
+  const { reply, calls, position } = projection;
+  const call = calls[outcome.index];
+  if (reply === null || call === undefined) return [];
+  if (call.judged === 'custom') return withdrawnParts(projection, outcome, call);
+  // A worker's result was told when it came.
+  if (call.state === 'answered') return [];
   const id = partId(projection, position, 'result', outcome.index);
-  const call = replyPartId(projection, reply, 'call', outcome.index);
-  const isMcp = name.startsWith('mcp__');
+  const use = callEventId(projection, outcome.index);
+  const isMcp = call.name.startsWith('mcp__');
   const type = isMcp ? 'agent.mcp_tool_result' : 'agent.tool_result';
   const make: Part['make'] = (about, bodies) => {
     const result = { ...about, content: contentOfOutcome(outcome, bodies), is_error: outcome.isError };
     return isMcp
-      ? { ...result, type: 'agent.mcp_tool_result', mcp_tool_use_id: call }
-      : { ...result, type: 'agent.tool_result', tool_use_id: call };
+      ? { ...result, type: 'agent.mcp_tool_result', mcp_tool_use_id: use }
+      : { ...result, type: 'agent.tool_result', tool_use_id: use };
   };
   return [{ id, type, make }];
 }
@@ -171,6 +182,7 @@ function resultParts(projection: Projection, outcome: Outcome): readonly Part[] 
 /** Returns an entry's own time, in milliseconds since the epoch; others have that of the entry before. */
 function timeOf(entry: Entry): number | undefined {
   if (entry.kind === 'run_started' || entry.kind === 'reply') return entry.at;
+  if (entry.kind === 'wait' || entry.kind === 'settled') return entry.at;
   if (entry.kind === 'run_ended') return entry.ended.at;
   return entry.kind === 'steered' ? entry.steered.at : undefined;
 }

@@ -2,12 +2,12 @@
 // attempt that was stored, and in it the thinking, the text and the calls.
 import type { ReplyEntry } from '../../client/index.ts';
 import { isRepeated } from '../../store/log/entries.ts';
-import { type Part, type Projection, type ReplyPlace, replyPartId } from './parts.ts';
+import { type Part, type Projection, type ReplyCall, type ReplyPlace, replyPartId } from './parts.ts';
 
 /** A step that was retried for hours has as many attempts: only the newest are reported. */
 const MOST_DEAD = 20;
 
-type ReplyParts = { readonly parts: readonly Part[]; readonly calls: Readonly<Record<number, string>> };
+type ReplyParts = { readonly parts: readonly Part[]; readonly calls: Readonly<Record<number, ReplyCall>> };
 
 export function replyParts(projection: Projection, place: ReplyPlace, entry: ReplyEntry): ReplyParts {
   const name: Name = (...part) => replyPartId(projection, place, ...part);
@@ -19,22 +19,22 @@ export function replyParts(projection: Projection, place: ReplyPlace, entry: Rep
     spanStart(name, entry.attempt),
     ...thinkingParts(name, entry),
     ...messageParts(name, entry),
-    ...calls.map(({ index, name: tool, input }) => callPart(name('call', index), tool, input)),
+    ...calls.flatMap(([index, call]) => (call.judged === 'custom' ? [] : [callPart(name('call', index), call)])),
     spanEnd(name, entry.attempt, entry),
   ];
-  return { parts, calls: Object.fromEntries(calls.map((call) => [call.index, call.name])) };
+  return { parts, calls: Object.fromEntries(calls) };
 }
 
 type Name = (...part: (string | number)[]) => string;
-type Call = { readonly index: number; readonly name: string; readonly input: Record<string, unknown> };
 
-/** Only the first of two calls with one id counts (L39). */
-function callsOf(entry: ReplyEntry): readonly Call[] {
-  return entry.message.content.flatMap((block, index) =>
-    block.type === 'tool_use' && !isRepeated(entry, index)
-      ? [{ index, name: block.name, input: block.input as Record<string, unknown> }]
-      : [],
-  );
+/** Only the first of two calls with one id counts (L39). An app is told of a custom one once it waits. */
+function callsOf(entry: ReplyEntry): readonly (readonly [index: number, call: ReplyCall])[] {
+  return entry.message.content.flatMap((block, index): (readonly [number, ReplyCall])[] => {
+    if (block.type !== 'tool_use' || isRepeated(entry, index)) return [];
+    const judged = entry.judged?.[index];
+    const state = judged === 'custom' ? 'quiet' : 'told';
+    return [[index, { name: block.name, input: block.input as Record<string, unknown>, judged, state }]];
+  });
 }
 
 function spanStart(name: Name, attempt: number): Part {
@@ -80,11 +80,15 @@ function messageParts(name: Name, { message, attempt }: ReplyEntry): readonly Pa
 /** Tools of MCP servers are named `mcp__server__tool`. */
 const SERVER_PREFIX = 'mcp__';
 
-function callPart(id: string, tool: string, input: Record<string, unknown>): Part {
+function callPart(id: string, { name: tool, input: sent, judged }: ReplyCall): Part {
+  const input = { ...sent };
+  const permission = judged && judged !== 'custom' ? { evaluated_permission: judged } : {};
   const end = tool.indexOf('__', SERVER_PREFIX.length + 1);
-  if (!tool.startsWith(SERVER_PREFIX) || end < 0 || end + 2 === tool.length)
-    return { id, type: 'agent.tool_use', make: (about) => ({ ...about, type: 'agent.tool_use', name: tool, input }) };
+  if (!tool.startsWith(SERVER_PREFIX) || end < 0 || end + 2 === tool.length) {
+    const type = 'agent.tool_use';
+    return { id, type, make: (about) => ({ ...about, type, name: tool, input, ...permission }) };
+  }
   const type = 'agent.mcp_tool_use';
   const [mcp_server_name, name] = [tool.slice(SERVER_PREFIX.length, end), tool.slice(end + 2)];
-  return { id, type, make: (about) => ({ ...about, type, mcp_server_name, name, input }) };
+  return { id, type, make: (about) => ({ ...about, type, mcp_server_name, name, input, ...permission }) };
 }

@@ -25,15 +25,13 @@ export function usageOf({ spend: { usage, usd }, ms }: Spending): BetaManagedAge
   };
 }
 
-export function endParts(
-  projection: Projection,
-  { terminal }: RunEnded,
+/** The usage comes right before every idle. */
+export function idleParts(
+  name: (part: string) => string,
   usage: BetaManagedAgentsSessionUsageSnapshot,
+  stop_reason: StopReason,
 ): readonly Part[] {
-  const name = (part: string): string => partId(projection, projection.position, part);
-  const error = errorOf(terminal);
-  const stop_reason = stopReason(terminal);
-  const parts: Part[] = [
+  return [
     {
       id: name('usage'),
       type: 'session.usage',
@@ -45,6 +43,17 @@ export function endParts(
       make: (about) => ({ ...about, type: 'session.status_idle', stop_reason, stop_details: null }),
     },
   ];
+}
+
+export function endParts(
+  projection: Projection,
+  { terminal }: RunEnded,
+  usage: BetaManagedAgentsSessionUsageSnapshot,
+): readonly Part[] {
+  const name = (part: string): string => partId(projection, projection.position, part);
+  const error = errorOf(terminal);
+  const stop_reason = stopReason(terminal);
+  const parts = idleParts(name, usage, stop_reason);
   if (error === null) return parts;
   const type = 'session.error';
   return [{ id: name('error'), type, make: (about) => ({ ...about, type, error }) }, ...parts];

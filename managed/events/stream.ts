@@ -14,7 +14,7 @@ import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
 import type { FoundSession, Sessions } from '../sessions.ts';
-import { statusOf } from '../sessions.ts';
+import { isWaiting, statusOf } from '../sessions.ts';
 import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';
@@ -95,10 +95,12 @@ type News = {
   isStale: boolean;
 };
 
-/** A look costs one call of the server while the session is idle, and nothing has come. */
+/**
+ * A look costs one call of the server while the session is idle, and nothing has come. A session
+ * with calls that wait is not at rest: one of them may be settled by somebody else.
+ */
 const isSameRest = (a: FoundSession, b: FoundSession): boolean =>
-  statusOf(a) === 'idle' &&
-  statusOf(b) === 'idle' &&
+  [a, b].every((found) => statusOf(found) === 'idle' && !isWaiting(found)) &&
   a.description?.runs === b.description?.runs &&
   a.description?.head === b.description?.head;
 

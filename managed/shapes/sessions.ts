@@ -29,17 +29,15 @@ const url = z.strictObject({ type: z.literal('url'), url: z.string() });
 const file = z.strictObject({ type: z.literal('file'), file_id: z.string() });
 const plainText = z.strictObject({ type: z.literal('text'), data: z.string(), media_type: z.literal('text/plain') });
 
-const block = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text'), text: z.string() }),
-  z.strictObject({ type: z.literal('image'), source: z.discriminatedUnion('type', [base64, url, file]) }),
-  z.strictObject({
-    type: z.literal('document'),
-    source: z.discriminatedUnion('type', [base64, plainText, url, file]),
-    context: z.string().nullable().optional(),
-    title: z.string().nullable().optional(),
-  }),
-  z.strictObject({ type: z.literal('redacted') }),
-]);
+const text = z.strictObject({ type: z.literal('text'), text: z.string() });
+const image = z.strictObject({ type: z.literal('image'), source: z.discriminatedUnion('type', [base64, url, file]) });
+const document = z.strictObject({
+  type: z.literal('document'),
+  source: z.discriminatedUnion('type', [base64, plainText, url, file]),
+  context: z.string().nullable().optional(),
+  title: z.string().nullable().optional(),
+});
+const block = z.discriminatedUnion('type', [text, image, document, z.strictObject({ type: z.literal('redacted') })]);
 export type MessageBlock = z.output<typeof block>;
 
 export const userMessage = z.strictObject({
@@ -52,28 +50,38 @@ export const userInterrupt = z.strictObject({
   session_thread_id: z.string().nullable().optional(),
 });
 
+const confirmation = z.strictObject({
+  type: z.literal('user.tool_confirmation'),
+  tool_use_id: z.string(),
+  result: z.enum(['allow', 'deny']),
+  deny_message: z.string().nullable().optional(),
+});
+
 const searchResult = z.strictObject({
   type: z.literal('search_result'),
+  citations: z.strictObject({ enabled: z.boolean() }),
+  content: z.array(z.strictObject({ type: z.literal('text'), text: z.string() })),
   source: z.string(),
   title: z.string(),
-  content: z.array(z.strictObject({ type: z.literal('text'), text: z.string() })),
-  citations: z.strictObject({ enabled: z.boolean() }),
 });
+const resultBlock = z.discriminatedUnion('type', [text, image, document, searchResult]);
+export type ResultBlock = z.output<typeof resultBlock>;
 
-const [text, image, document] = block.options;
-
-export const userToolResult = z.strictObject({
-  type: z.literal('user.tool_result'),
-  tool_use_id: z.string(),
-  content: z
-    .array(z.discriminatedUnion('type', [text, image, document, searchResult]))
-    .max(MOST_BLOCKS)
-    .optional(),
+const customResult = z.strictObject({
+  type: z.literal('user.custom_tool_result'),
+  custom_tool_use_id: z.string(),
+  content: z.array(resultBlock).max(MOST_BLOCKS).optional(),
   is_error: z.boolean().nullable().optional(),
 });
-export type ToolResult = z.output<typeof userToolResult>;
 
-const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt, userToolResult]);
+const toolResult = z.strictObject({
+  type: z.literal('user.tool_result'),
+  tool_use_id: z.string(),
+  content: z.array(resultBlock).max(MOST_BLOCKS).optional(),
+  is_error: z.boolean().nullable().optional(),
+});
+
+const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt, confirmation, customResult, toolResult]);
 export type SentEvent = z.output<typeof sentEvent>;
 
 export const eventSend = z.strictObject({ events: z.array(sentEvent).min(1).max(MOST_EVENTS) });

@@ -2,6 +2,7 @@
 // them an unknown outcome after a while, so that a result that was lost on its way holds up nobody.
 import { refuseLease } from '../../store/sandbox/item.ts';
 import { describeLost, findOffer, type Offer } from '../../store/sandbox/offers.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { lineOf } from '../errors.ts';
 import type { Parts } from '../request.ts';
@@ -36,7 +37,7 @@ async function isOverdue({ ports, queues }: Parts, { environment }: SessionLease
 async function giveLost({ ports }: Parts, session: string, call: string, offer: Offer): Promise<void> {
   const result = { body: { kind: 'text', text: describeLost(offer) }, isError: true } as const;
   try {
-    await ports.giveResult(session, { call, result });
+    await ports.giveResult(session as SessionId, { call, result });
   } catch (error) {
     if (!(error instanceof ClientProblem) || error.kind === 'unanswered') throw error;
   }

@@ -4,6 +4,7 @@ import { refuseLease } from '../../store/sandbox/item.ts';
 import { offerCall } from '../../store/sandbox/offers.ts';
 import type { WorkQueues } from '../../store/sandbox/queue.ts';
 import type { Store } from '../../store/values/store.ts';
+import { placeInName } from '../../workflows/contract/waits.ts';
 import type { EventFact } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
 import type { SessionLease } from './credentials.ts';
@@ -16,11 +17,13 @@ export type ViewParts = {
 /** Types of events that have a runner execute something. */
 const CALLS: ReadonlySet<EventFact['type']> = new Set(['agent.tool_use', 'agent.custom_tool_use']);
 
+const RESULTS: ReadonlySet<EventFact['type']> = new Set(['user.tool_result', 'user.custom_tool_result']);
+
 export const isCall = ({ type }: EventFact): boolean => CALLS.has(type);
 
 /** Returns the ids of calls whose results a runner takes for answers. */
 export const answeredIn = (facts: readonly EventFact[]): ReadonlySet<string> =>
-  new Set(facts.flatMap(({ answers }) => answers ?? []));
+  new Set(facts.flatMap(({ type, settles }) => (RESULTS.has(type) ? (settles ?? []) : [])));
 
 /**
  * Leaves out calls that no worker has to run: those that ended without one, and those that are not
@@ -95,12 +98,18 @@ export async function isLive({ queues }: ViewParts, { environment, work, g }: Se
 
 type OpenCall = { readonly call: string; readonly tool: string; readonly why: string };
 
+/** Returns the name of a call's tool. */
+export const toolOf = ({ calls }: Timeline['projection'], call: string): string =>
+  calls[placeInName(call).index]?.name ?? '';
+
 /** Returns the calls that wait for a worker. */
-export const openCalls = ({ waiting }: Timeline['projection']): readonly OpenCall[] =>
-  Object.entries(waiting).flatMap(([call, { tool, why }]) => (why === 'sandbox' ? [{ call, tool, why }] : []));
+export const openCalls = (projection: Timeline['projection']): readonly OpenCall[] =>
+  projection.waiting.flatMap(({ call, why }) =>
+    why === 'sandbox' ? [{ call, tool: toolOf(projection, call), why }] : [],
+  );
 
 /** Returns a call that waits for a result, by its event's id. */
-export function openCall({ waiting }: Timeline['projection'], id: string): OpenCall | undefined {
-  const [call, found] = Object.entries(waiting).find(([, one]) => one.id === id && one.why !== 'ask') ?? [];
-  return call === undefined || found === undefined ? undefined : { call, tool: found.tool, why: found.why };
+export function openCall(projection: Timeline['projection'], id: string): OpenCall | undefined {
+  const found = projection.waiting.find((wait) => wait.id === id && wait.why !== 'ask');
+  return found && { call: found.call, tool: toolOf(projection, found.call), why: found.why };
 }

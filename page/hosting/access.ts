@@ -26,6 +26,8 @@ export type Access = {
   readonly people: readonly Person[];
   /** Present on a page of this machine. */
   readonly owner?: Owner;
+  /** The page has a section of agents. */
+  readonly hasAgents?: boolean;
   /** The page is open to other machines, over TLS. */
   readonly hosted: boolean;
   /** The one address that may send requests, where a proxy terminates TLS. */
@@ -86,7 +88,7 @@ export function guardPage(access: Access): MiddlewareHandler {
       const problem = foreignProblem(context, access) ?? (person && roleProblem(context, person));
       if (problem) return problem;
     }
-    await (person ? drawFor(person, next) : next());
+    await (person ? drawFor(person, access.hasAgents ?? false, next) : next());
     return undefined;
   };
 }

@@ -3,9 +3,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Person } from './people.ts';
 
-const viewers = new AsyncLocalStorage<Pick<Person, 'name' | 'role'>>();
+/** `hasAgents`: the rail has that section. */
+type Viewer = Pick<Person, 'name' | 'role'> & { readonly hasAgents: boolean };
 
-export const drawFor = <T>(person: Person, draw: () => T): T => viewers.run(person, draw);
+const viewers = new AsyncLocalStorage<Viewer>();
+
+export const drawFor = <T>({ name, role }: Person, hasAgents: boolean, draw: () => T): T =>
+  viewers.run({ name, role, hasAgents }, draw);
 
 /** Returns who the view is drawn for; undefined for a stranger and where no request is served. */
-export const viewerNow = (): Pick<Person, 'name' | 'role'> | undefined => viewers.getStore();
+export const viewerNow = (): Viewer | undefined => viewers.getStore();

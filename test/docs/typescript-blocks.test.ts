@@ -30,6 +30,11 @@ const PAGE_HAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     readFile: `import { readFile } from 'node:fs/promises';`,
     judge: 'declare const judge: (transcript: string) => Promise<{ readonly block: string } | undefined>;',
   },
+  'docs/managed.md': {
+    client: `declare const client: import('@anthropic-ai/sdk').Anthropic;`,
+    session: 'declare const session: { readonly id: string };',
+    lookUp: 'declare const lookUp: (input: object) => Promise<string>;',
+  },
   'docs/mcp.md': { token: 'declare const token: () => Promise<string>;' },
   'docs/scripted-model.md': {
     fault: `import { fault, reply, startScriptedModel, toolUse } from 'perdure/testing';`,

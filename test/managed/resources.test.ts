@@ -76,12 +76,7 @@ describe('agents', () => {
     ['execution_identity', { execution_identity: { type: 'aws_role', role_arn: 'arn' } }],
     ['model.speed', { model: { id: 'm', speed: 'fast' } }],
     ['model.inference_geo', { model: { id: 'm', inference_geo: 'eu' } }],
-    ['tools.0', { tools: [{ type: 'custom', name: 'a', description: 'b', input_schema: { type: 'object' } }] }],
     ['tools.0', { tools: [{ type: 'mcp_toolset', mcp_server_name: 'a' }] }],
-    [
-      'tools.0.default_config.permission_policy',
-      { tools: [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } }] },
-    ],
     [
       'tools.0.configs.0.allowed_domains',
       { tools: [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_fetch', allowed_domains: ['a.example'] }] }] },
@@ -101,6 +96,11 @@ describe('agents', () => {
       }),
     ]);
   });
+});
+
+const limited = (more: object = {}) => ({
+  type: 'cloud' as const,
+  networking: { type: 'limited' as const, ...more },
 });
 
 describe('environments', () => {
@@ -130,7 +130,9 @@ describe('environments', () => {
   });
 
   test.each([
-    ['config.networking', { config: { type: 'cloud', networking: { type: 'limited' } } }],
+    ['config.networking.allowed_hosts', { config: limited({ allowed_hosts: ['a.example'] }) }],
+    ['config.networking.allow_mcp_servers', { config: limited({ allow_mcp_servers: true }) }],
+    ['config.networking.allow_package_managers', { config: limited({ allow_package_managers: true }) }],
     ['config.packages', { config: { type: 'cloud', packages: { pip: ['requests'] } } }],
     ['scope', { scope: 'account' }],
   ])('are refused by name for %s (G4)', async (param, part) => {
@@ -138,6 +140,17 @@ describe('environments', () => {
     const response = await ask('/environments', post({ name: 'x', ...part }));
     const { error } = (await response.json()) as { error: { details: { param: string } } };
     expect([response.status, error.details.param]).toEqual([400, param]);
+  });
+
+  test('may have no network, which a change keeps unless it names another (G73)', async () => {
+    const { client } = stagedManaged();
+    const { id, config } = await client.beta.environments.create({ name: 'Closed', config: limited() });
+    const closed = { type: 'limited', allow_mcp_servers: false, allow_package_managers: false, allowed_hosts: [] };
+    expect(config).toMatchObject({ type: 'cloud', networking: closed });
+    const renamed = await client.beta.environments.update(id, { name: 'Shut', config: { type: 'cloud' } });
+    expect(renamed).toMatchObject({ name: 'Shut', config: { networking: closed } });
+    const opened = { type: 'cloud', networking: { type: 'unrestricted' } } as const;
+    expect(await client.beta.environments.update(id, { config: opened })).toMatchObject({ config: opened });
   });
 });
 
@@ -179,12 +192,53 @@ describe('sessions', () => {
         ifNew: {
           cwd: `/srv/${session.id}`,
           model: 'claude-sonnet-5-5',
+          toolset: 'agent_toolset_20260401',
           tools: ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch'],
           permissions: { allow: ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch'] },
+          recordWaits: true,
         },
       },
     ]);
     expect((await client.beta.sessions.retrieve(session.id)).status).toBe('running');
+  });
+
+  test('have the tools of their agent by its policies, and no network where their environment has none (G52 G73)', async () => {
+    const { client, calls } = stagedManaged();
+    const auto = { permission_policy: { type: 'auto' } } as const;
+    const agent = await client.beta.agents.create({
+      ...AGENT,
+      tools: [
+        {
+          type: 'agent_toolset_20260401',
+          default_config: auto,
+          configs: [
+            { name: 'read', permission_policy: { type: 'always_allow' } },
+            { name: 'edit', enabled: false },
+          ],
+        },
+      ],
+    });
+    const policies = agent.tools.flatMap((tool) =>
+      tool.type === 'agent_toolset_20260401'
+        ? tool.configs.map(({ name, enabled, permission_policy: { type } }) => [name, enabled, type])
+        : [],
+    );
+    expect(policies).toContainEqual(['bash', true, 'auto']);
+    expect(policies).toContainEqual(['read', true, 'always_allow']);
+    expect(policies).toContainEqual(['edit', false, 'auto']);
+    const environment = await client.beta.environments.create({ name: 'Closed', config: limited() });
+    await client.beta.sessions.create({
+      agent: agent.id,
+      environment_id: environment.id,
+      initial_events: [text('Go.')],
+    });
+    expect(calls[0]?.[4]).toMatchObject({
+      ifNew: {
+        offline: true,
+        tools: ['bash', 'read', 'write', 'glob', 'grep'],
+        permissions: { allow: ['read'] },
+      },
+    });
   });
 
   test('begin with their first messages where these are sent along (G3)', async () => {

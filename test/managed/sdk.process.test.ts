@@ -74,7 +74,7 @@ function expectWellFormed(events: readonly BetaManagedAgentsSessionEvent[]): voi
 }
 
 test('a program of five lines has its answer, and list and stream say the same (G31 G34 G41)', async () => {
-  const write = toolUse('write', { path: 'a.txt', content: 'Hello.\n' });
+  const write = toolUse('write', { file_path: 'a.txt', content: 'Hello.\n' });
   const { client, place } = await managed([
     reply([thinking('A file.'), text('I write it.'), write]),
     reply('Written.'),
@@ -100,6 +100,10 @@ test('a program of five lines has its answer, and list and stream say the same (
     'session.usage',
     'session.status_idle',
   ]);
+  expect(events.find((event) => event.type === 'agent.tool_use')).toMatchObject({
+    name: 'write',
+    input: { file_path: 'a.txt', content: 'Hello.\n' },
+  });
   const messages = events.filter((event) => event.type === 'user.message');
   expect(new Set(messages.map(({ id }) => id))).toEqual(new Set([data[0]?.id]));
   expect(readFileSync(join(place.root, 'agents', session, 'a.txt'), 'utf8')).toBe('Hello.\n');
@@ -170,7 +174,7 @@ test('a worker that is killed in the middle of a reply changes no event, and non
   const { hold, release } = gate();
   onTestFinished(release);
   const { client, model, place, worker } = await managed([
-    reply([toolUse('write', { path: 'a.txt', content: '1' })]),
+    reply([toolUse('write', { file_path: 'a.txt', content: '1' })]),
     reply('This is never ended.', { hold, holdAfterEvent: 4, deltaChars: 5 }),
     reply('Done, and in more than one piece.', { deltaChars: 5 }),
   ]);
@@ -197,6 +201,38 @@ test('a worker that is killed in the middle of a reply changes no event, and non
   expectPrefixes(events);
   const lost = events.flatMap((event) => (event.type === 'event_start' ? [event.event.id] : []))[0];
   expect(all.some(({ id }) => id === lost)).toBe(false);
+});
+
+test('a shell goes on where it was after its worker was killed, and the model knows the SDK’s inputs (G51)', async () => {
+  const { client, model, place, worker } = await managed([
+    reply([toolUse('bash', { command: 'mkdir -p a/b && cd a && export KEPT="x y" && pwd', timeout_ms: 60_000 })]),
+    reply('Made.'),
+    reply([toolUse('bash', { command: 'pwd; echo "$KEPT"; cd b' }), toolUse('read', { file_path: 'none' })]),
+    reply([toolUse('bash', { command: 'pwd; echo "${KEPT-gone}"', restart: true })]),
+    reply('Done.'),
+  ]);
+  const session = await newSession(client);
+  const cwd = join(place.root, 'agents', session);
+  const turn = async (words: string, idle: number): Promise<void> => {
+    await client.beta.sessions.events.send(session, { events: [say(words)] });
+    await until(async () => (await listed(client, session)).filter(isIdle).length === idle);
+  };
+  await turn('Go.', 1);
+  process.kill(worker.pid, 'SIGKILL');
+  await worker.status;
+  await readyWorker(place);
+  await turn('Go on.', 2);
+  const results = (await listed(client, session)).flatMap((event) =>
+    event.type === 'agent.tool_result' ? event.content?.map((block) => ('text' in block ? block.text : '')) : [],
+  );
+  expect(results[0]).toBe(join(cwd, 'a'));
+  expect(results[1]).toBe(`${join(cwd, 'a')}\nx y`);
+  expect(results[2]).toContain('none');
+  expect(results[3]).toBe(`${cwd}\ngone`);
+  const [first] = await model.waitForRequest(1).then(() => model.requests);
+  const tools = first?.body.tools as readonly { name: string; input_schema: { properties: object } }[];
+  expect(tools.map(({ name }) => name)).toEqual(['bash', 'edit', 'glob', 'grep', 'read', 'web_fetch', 'write']);
+  expect(Object.keys(tools[0]?.input_schema.properties ?? {})).toEqual(['command', 'restart', 'timeout_ms']);
 });
 
 test('a server that is killed gives the same events again, and a stream goes on after the last (G41)', async () => {

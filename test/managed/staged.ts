@@ -24,6 +24,7 @@ export type Staged = {
   /** Leases that are held, as `work_….1`. */
   readonly leases: Set<string>;
   readonly store: ReturnType<typeof memoryStore>;
+  readonly ports: ManagedPorts;
   readonly client: Anthropic;
   /** A client of its own for a person. */
   as(apiKey: string): Anthropic;
@@ -49,6 +50,13 @@ export function stagedManaged(
     (name: string) =>
     async (session: string, ...more: unknown[]): Promise<void> =>
       void calls.push([name, session, ...more]);
+  const decision =
+    (name: string) =>
+    async (session: string, ...more: unknown[]): Promise<never> => {
+      calls.push([name, session, ...more]);
+      // Nobody looks at what was decided about.
+      return undefined as never;
+    };
   const ports: ManagedPorts = {
     as: (by) => ({
       start: async (prompt, options = {}) => {
@@ -60,17 +68,19 @@ export function stagedManaged(
         return { session, messageId: options.messageId as never };
       },
       interrupt: note('interrupt'),
+      approve: decision('approve'),
+      deny: decision('deny'),
       cancel: async (session) => {
         calls.push(['cancel', session]);
         described.set(session, { ...described.get(session)!, status: 'cancelled', phase: 'closed' });
       },
     }),
+    giveResult: async (session, given) => void calls.push(['giveResult', session, given]),
     describe: async (session) => {
       const found = described.get(session);
       if (!found) throw new ClientProblem('no_session', `no session ${session}`);
       return found;
     },
-    giveResult: note('giveResult'),
     newestStep: async () => ({ head: null }),
     live: () => noItems(),
     removeWorkflow: async (session) => void described.delete(session),
@@ -104,7 +114,7 @@ export function stagedManaged(
       fetch: (url, init) => ask(new Request(url, init).url.replace(`${BASE}/v1`, ''), init),
     });
   const restart = (): void => void ({ app } = managedApp(ports, access));
-  return { calls, described, leases, store, client: as('secret'), as, ask, restart };
+  return { calls, described, leases, store, ports, client: as('secret'), as, ask, restart };
 }
 
 export const HEADERS = { 'content-type': 'application/json', 'x-api-key': 'secret' };

@@ -44,6 +44,19 @@ async function actionsOf(call: ReplyBlock, turns: number): Promise<number> {
   return countActions((await session.handle.fetchHistory()).events ?? []) - 1;
 }
 
+test('the events of a session name the code of its worker in a few characters', async () => {
+  const h = await harness({ script: [reply('Done.')] });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  const { events } = await session.handle.fetchHistory();
+  const ids = (events ?? []).flatMap(
+    ({ workflowTaskCompletedEventAttributes: task, activityTaskStartedEventAttributes: started }) =>
+      (task ?? started)?.workerVersion?.buildId ?? [],
+  );
+  expect(ids.length).toBeGreaterThan(3);
+  expect(ids.filter((id) => !/^\d+\.\d+\.\d+\+[0-9a-f]{8}$/.test(id))).toEqual([]);
+});
+
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/temporal-cloud.md'), 'utf8');
 
 test('a turn and a run take as many actions of Temporal Cloud as its page says', async () => {

@@ -152,6 +152,7 @@ describe('an outside call', () => {
     const { runId } = await session.handle.describe();
     await toldWaits(h, session, 1);
     await until(async () => (await session.handle.describe()).runId !== runId);
+    expect(await toldWaits(h, session, 1)).toHaveLength(1);
     await give(session, '1.1.0', 'shipped');
     await until(async () => (await session.memo())?.waits === 1);
     const { approvals = [] } = (await session.memo()) ?? {};

@@ -6,7 +6,7 @@ import { memoryStore } from './memory-store.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
 import { newPass } from '../../page/hosting/passes.ts';
 import { fleetHistorian } from '../../page/fleet/fleet-history.ts';
-import { OpsPage } from '../../page/page-app.tsx';
+import { type MountApp, OpsPage } from '../../page/page-app.tsx';
 import type { PagePorts } from '../../page/ports.ts';
 import { noRecentRequests } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -172,9 +172,9 @@ export const basic = (pass: string): string => `Basic ${Buffer.from(`perdure:${p
 /** `key`: the page's, or the token of a person. */
 export const letInWith = (key: string): string => basic(newPass(key, PAGE_HOST.replace(/:\d+$/, '')));
 
-export async function stagedPage(staged: Staged = {}, access = ownAccess(SECRETS, () => PAGE_HOST)) {
+export async function stagedPage(staged: Staged = {}, access = ownAccess(SECRETS, () => PAGE_HOST), mount?: MountApp) {
   const { ports, live, done } = await stagedPorts(staged);
-  const page = new OpsPage(ports, access);
+  const page = new OpsPage(ports, access, mount);
   const ask = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
     page.app.request(path, {
       method,

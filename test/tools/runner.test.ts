@@ -124,7 +124,7 @@ test('observers see an enriched copy, and the input stays as it was (L18)', () =
     return { ...input, path: '/workspace/a' };
   });
   const input = { list: ['own'] };
-  expect(runner([tool]).calls.copyInput(block('simple', input))).toEqual({
+  expect(runner([tool]).calls.copyInput(config, block('simple', input))).toEqual({
     list: ['own', 'added'],
     path: '/workspace/a',
   });
@@ -146,17 +146,17 @@ test.each<[string, (input: Record<string, unknown>) => unknown]>([
   ['answers with a function', () => () => 1],
 ])('where the tool %s, observers see a copy of the input (L18)', (_, backfill) => {
   const input = { a: { b: 1 } };
-  const seen = runner([enriching(backfill)]).calls.copyInput(block('simple', input));
+  const seen = runner([enriching(backfill)]).calls.copyInput(config, block('simple', input));
   expect(seen).toEqual(input);
   expect((seen as typeof input).a).not.toBe(input.a);
 });
 
 test('an unknown tool, an input that does not fit and one too deep to copy throw nothing (L18)', () => {
   const { calls } = runner([simpleTool({ backfillObservableInput: () => ({ enriched: true }) })]);
-  expect(calls.copyInput(block('absent', { a: 1 }))).toEqual({ a: 1 });
-  expect(calls.copyInput(block('simple', { text: 3 }))).toEqual({ text: 3 });
+  expect(calls.copyInput(config, block('absent', { a: 1 }))).toEqual({ a: 1 });
+  expect(calls.copyInput(config, block('simple', { text: 3 }))).toEqual({ text: 3 });
   let deep: unknown = [];
   for (let depth = 0; depth < 100_000; depth++) deep = [deep];
-  expect(() => calls.copyInput(block('simple', deep))).not.toThrow();
+  expect(() => calls.copyInput(config, block('simple', deep))).not.toThrow();
   expect(calls.bind(config, block('simple', deep)).traits()).toMatchObject({ safe: true, plan: 'regular' });
 });

@@ -9,15 +9,18 @@ import { tempDir } from '../support/temp-dir.ts';
 const of = (PERDURE_DEPLOYMENT: string, PERDURE_VERSIONING?: string) =>
   readDeployment({ PERDURE_DEPLOYMENT, PERDURE_VERSIONING });
 
-test('without PERDURE_DEPLOYMENT a worker has no build, and Temporal is told of none (D5)', () => {
+test('without PERDURE_DEPLOYMENT a worker is unversioned, and histories name its code in a few characters (D5)', () => {
   expect([readDeployment({}), of(''), of(' ')]).toEqual([undefined, undefined, undefined]);
-  expect(versionOptions(undefined)).toEqual({});
+  const version = { deploymentName: '', buildId: '0.1.0+3f29c04e' };
+  expect(versionOptions(undefined, version.buildId)).toEqual({
+    workerDeploymentOptions: { version, useWorkerVersioning: false },
+  });
 });
 
 test('a build is named with its deployment, and sessions move to the current one unless they are pinned (D5)', () => {
   expect(of(' agents:1.4.0+7 ')).toEqual({ name: 'agents', build: '1.4.0+7' });
   const behaviors = [of('agents:1'), of('agents:1', 'auto-upgrade'), of('agents:1', 'pinned')].map(
-    (deployment) => versionOptions(deployment).workerDeploymentOptions,
+    (deployment) => versionOptions(deployment, '').workerDeploymentOptions,
   );
   const version = { deploymentName: 'agents', buildId: '1' };
   expect(behaviors.map((one) => one?.defaultVersioningBehavior)).toEqual(['AUTO_UPGRADE', 'AUTO_UPGRADE', 'PINNED']);

@@ -11,7 +11,7 @@ import {
   TOOLCHAIN_NAMES,
 } from '../../system/process/environment.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
-import { isInReach, type Reach, realOf } from '../../system/process/places.ts';
+import { isInReach, isInside, type Reach, realOf } from '../../system/process/places.ts';
 import { listKeyAgentSockets, SSH_SOCKET } from './shell/key-agents.ts';
 import { describeMissingVariables, describeSandboxCauses } from './shell/sandbox-cause.ts';
 import { type ProcessTree, spawnTree } from '../../system/process/spawn-tree.ts';
@@ -33,6 +33,7 @@ import { describeGoneFolder } from './files/confine.ts';
 import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
+import { KeptCommand, type ShellStates } from './shell/kept-shell.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { judgeCommands, judgeParsed, judgeShell, type ShellJudgement } from './shell/read-only-shell.ts';
 import type { SimpleCommand } from '../shell-command.ts';
@@ -71,7 +72,8 @@ const inputSchema = z.strictObject({
 
 type BashInput = z.infer<typeof inputSchema>;
 
-export function createBashTool(options: BuiltinOptions): Tool {
+/** `states`: a command begins with the folder and the variables that the last one ended with (G51). */
+export function createBashTool(options: BuiltinOptions, states?: ShellStates): Tool {
   const parse = createParser();
   const judge = (input: BashInput, context: JudgeContext): ShellJudgement =>
     judgeParsed(parse(input), context, context.dir);
@@ -88,7 +90,8 @@ export function createBashTool(options: BuiltinOptions): Tool {
     inputSchema,
     risk: riskOf,
     // A command in the background outlives an attempt that may be dropped.
-    safe: (input, context) => !input.background && riskOf(input, context) === 'read',
+    safe: (input, context) =>
+      !input.background && riskOf(input, context) === 'read' && !(states && changesFolder(parse(input))),
     recovery: 'report',
     // Said before anybody is asked about the call.
     validate: async ({ command, background, timeout }) =>
@@ -117,9 +120,12 @@ export function createBashTool(options: BuiltinOptions): Tool {
       },
     }),
     call: (input, context) =>
-      input.background ? runInBackground(input, context, options) : runInForeground(input, context, options),
+      input.background ? runInBackground(input, context, options) : runInForeground(input, context, options, states),
   });
 }
+
+const changesFolder = (commands: readonly SimpleCommand[] | null): boolean =>
+  commands?.some(({ words }) => words[0]?.text === 'cd') === true;
 
 /** Parses the text of each input once: risk, rules and subject all ask about the same input. */
 function createParser(): (input: BashInput) => readonly SimpleCommand[] | null {
@@ -140,8 +146,10 @@ function whyGitIsDoubted(folders: readonly string[], context: JudgeContext): str
 }
 
 /** Returns the sentence that refuses every command where nothing confines them. */
-function describeRefusal({ sandbox: { refusal } }: BuiltinOptions): string | undefined {
-  return refusal === null ? undefined : `Not run: ${refusal}.`;
+function describeRefusal({ sandbox: { kind, refusal }, offline }: BuiltinOptions): string | undefined {
+  if (refusal !== null) return `Not run: ${refusal}.`;
+  if (!offline || kind === 'bwrap') return undefined;
+  return 'Not run: this session has no network, and only bubblewrap keeps commands from one: install it.';
 }
 
 function checkCommand(command: string): string | undefined {
@@ -150,18 +158,27 @@ function checkCommand(command: string): string | undefined {
   return `The command is longer than ${MAX_COMMAND_BYTES} bytes: write it to a file and run that.`;
 }
 
-async function runInForeground(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
+async function runInForeground(
+  input: BashInput,
+  context: ToolContext,
+  options: BuiltinOptions,
+  states: ShellStates | undefined,
+): Promise<ToolOutput> {
   const id = callIdOf(context.idempotencyKey);
+  const kept = states && keepShell(input.command, context, { states, bash: options.sandbox.programs.at('bash') });
+  const marked = { command: input.command, mark: id, kept };
   const output = createBoundedOutput();
   const terminal = createTerminalText(output.add);
   // Watchers see the end of the output so far: that something happens, not all of it.
   const progress = throttle(PROGRESS_MS, (bytes: Uint8Array) =>
     context.progress(renderTerminal(bytes.subarray(-PROGRESS_BYTES))),
   );
-  const tree = await startAnnounced({ command: input.command, mark: id }, context, options, (bytes) => {
+  const onOutput = (bytes: Uint8Array): void => {
     terminal.write(bytes);
     progress(bytes);
-  });
+  };
+  const reader = kept?.reader(onOutput);
+  const tree = await startAnnounced(marked, context, options, reader?.add ?? onOutput);
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
   const end = await superviseTree(tree, {
     callId: id,
@@ -169,9 +186,40 @@ async function runInForeground(input: BashInput, context: ToolContext, options: 
     signal: context.signal,
     timeoutMs,
   });
+  reader?.end();
   terminal.end();
   const result = describeResult(input.command, timeoutMs, end, output.ends());
-  return addNotes(result, { command: input.command, mark: id }, context, options);
+  const noted = addNotes(result, marked, context, options);
+  return states && kept?.endedIn ? carryFolder(noted, kept.endedIn, context, states) : noted;
+}
+
+/** A command that only reads gets no variables: none may make another command of it. */
+function keepShell(
+  command: string,
+  { cwd, folders, dir, session }: ToolContext,
+  { states, bash }: { readonly states: ShellStates; readonly bash: string },
+): KeptCommand {
+  const { readOnly } = judgeShell(command, { cwd, folders }, dir);
+  return new KeptCommand(bash, command, readOnly || session === undefined ? undefined : states.open(session));
+}
+
+/**
+ * The next command begins where this one ended, if that is a folder of the workspace (L38), in the
+ * next run as well.
+ */
+function carryFolder(
+  result: ToolOutput,
+  folder: string,
+  { cwd, dir, session }: ToolContext,
+  states: ShellStates,
+): ToolOutput {
+  if (folder === dir) return result;
+  const isThere = isInside(cwd, folder) && realOf(folder) === folder;
+  if (isThere && session !== undefined) states.noteFolder(session, folder);
+  if (isThere) return { ...result, modify: { cwd: folder } };
+  const why = isInside(cwd, folder) ? 'is gone' : 'is outside the workspace';
+  const note = `(the next command begins in ${dir}: ${folder} ${why})`;
+  return { ...result, content: [result.content, note].join('\n').trimStart() };
 }
 
 /**
@@ -207,7 +255,11 @@ function describeCauses(
   return variables === undefined ? causes : [...causes, variables];
 }
 
-type MarkedCommand = { readonly command: string; readonly mark: string };
+type MarkedCommand = {
+  readonly command: string;
+  readonly mark: string;
+  readonly kept?: KeptCommand | undefined;
+};
 
 async function startAnnounced(
   marked: MarkedCommand,
@@ -263,17 +315,19 @@ async function startTree(
   onOutput: (bytes: Uint8Array) => void,
 ): ReturnType<StartOnce> {
   const { cwd, folders, dir, fence } = context;
-  const { sandbox, dataDir, prepared } = options;
+  const { sandbox, dataDir, prepared, offline } = options;
+  const { args = ['-c', marked.command], folder } = marked.kept ?? {};
   const refused = describeRefusal(options);
   if (refused !== undefined) throw new ToolFailure(refused);
   const { readOnly, env, sockets } = holdCommand(marked, context, options);
-  const shell = [sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', marked.command];
+  const shell = [sandbox.programs.at('bash'), '--norc', '--noprofile', ...args];
   const argv = sandbox.wrap(shell, {
     cwd,
-    folders,
+    folders: folder === undefined ? folders : [...(folders ?? []), folder],
     dir,
     dataDir,
     readOnly,
+    ...(offline && { offline }),
     sockets,
   });
   try {

@@ -14,15 +14,18 @@ import {
   createNamer,
   findSearchPlace,
   createShowTest,
+  nameAbsolutely,
   stripDot,
   type SearchPlace,
   resolvePattern,
 } from './search/search-place.ts';
-import { keepTopLines } from './search/grep-report.ts';
+import { keepTopLines, type TopLines } from './search/grep-report.ts';
 
 const MOST_FILES = 1_000;
+const MOST_NEWEST = 200;
 
-export function createGlobTool(options: BuiltinOptions): Tool {
+/** `newest`: those changed last come first, and files are named by absolute paths. */
+export function createGlobTool(options: BuiltinOptions, newest = false): Tool {
   return defineTool({
     name: 'glob',
     description:
@@ -41,14 +44,16 @@ export function createGlobTool(options: BuiltinOptions): Tool {
       if (!place.isFolder) throw new ToolFailure(`${quotePath(path ?? '.')} is a file: give the folder to search.`);
       const wanted = await resolvePattern(place, pattern);
       const matches = createGlobMatcher(wanted);
-      const found = keepTopLines(MOST_FILES);
+      const found = newest ? keepFirstLines(MOST_NEWEST) : keepTopLines(MOST_FILES);
       const isVisible = createShowTest(context, place);
-      const shownFrom = createNamer(context, place);
+      const shownFrom = newest ? nameAbsolutely(place) : createNamer(context, place);
       const args = [
         '--files',
         '--null',
         ...buildCommonArguments(listHiddenFolders(options, place.root), place, [wanted]),
         ...hiddenArguments(wanted, place),
+        // Of two orders, the later counts.
+        ...(newest ? ['--sortr=modified'] : []),
       ];
       const onRecord = (record: Buffer): void => {
         const name = stripDot(showNameBytes(record));
@@ -57,16 +62,30 @@ export function createGlobTool(options: BuiltinOptions): Tool {
       };
       const search = { separator: 0, place, onRecord };
       const end = await runRipgrep([...args, '--', place.argument], search, context, options);
-      return {
-        content: [...found.first(), summarizeFiles(found.count()), ...writeSearchNotes(end, context)].join('\n'),
-      };
+      const [lines, summary] = [found.first(), summarizeFiles(found, newest)];
+      return { content: [...lines, summary, ...writeSearchNotes(end, context)].join('\n') };
     },
   });
 }
 
-function summarizeFiles(files: number): string {
+function summarizeFiles(found: TopLines, newest: boolean): string {
+  const [files, shown] = [found.count(), found.first().length];
   if (files === 0) return '(no files match)';
-  return files > MOST_FILES ? `(${files} files, first ${MOST_FILES} shown)` : `(${formatAmount(files, 'file')})`;
+  if (files === shown) return `(${formatAmount(files, 'file')})`;
+  return `(${files} files, ${newest ? 'newest' : 'first'} ${shown} shown)`;
+}
+
+/** Keeps lines in the order in which they come. */
+function keepFirstLines(most: number): TopLines {
+  const lines: string[] = [];
+  let count = 0;
+  return {
+    add(line) {
+      if (count++ < most) lines.push(line);
+    },
+    count: () => count,
+    first: () => lines,
+  };
 }
 
 function hiddenArguments(pattern: string, { name }: SearchPlace): string[] {

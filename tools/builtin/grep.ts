@@ -11,6 +11,7 @@ import {
   createNamer,
   createShowTest,
   findSearchPlace,
+  nameAbsolutely,
   type SearchPlace,
   namesFolder,
   resolvePattern,
@@ -35,7 +36,8 @@ const inputSchema = z.strictObject({
 
 type GrepInput = z.infer<typeof inputSchema>;
 
-export function createGrepTool(options: BuiltinOptions): Tool {
+/** `absolute`: files are named by absolute paths. */
+export function createGrepTool(options: BuiltinOptions, absolute = false): Tool {
   return defineTool({
     name: 'grep',
     description:
@@ -52,7 +54,8 @@ export function createGrepTool(options: BuiltinOptions): Tool {
       const files = await createFileFilter(input.glob, place);
       const isVisible = createShowTest(context, place);
       const accepts = (path: string): boolean => place.within(path) !== null && files.accepts(path) && isVisible(path);
-      const report = createReport(input, { accepts, named: createNamer(context, place) });
+      const named = absolute ? nameAbsolutely(place) : createNamer(context, place);
+      const report = createReport(input, { accepts, named });
       const args = [
         ...buildModeArguments(input),
         // These arguments go before the exclusions: of two that match, the later counts.

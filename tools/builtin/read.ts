@@ -40,7 +40,35 @@ const inputSchema = z.strictObject({
 
 type ReadInput = z.infer<typeof inputSchema>;
 
-export function createReadTool(options: BuiltinOptions): Tool {
+/** How a text is shown, and how the model asks for the rest of it. */
+export type TextForm = {
+  readonly lines: number;
+  /** Bytes of a line that are shown where `limit` lines are. */
+  longestLine(limit: number): number;
+  write(line: Line): string;
+  describeMore(from: number, to: number, isAll: boolean): string | null;
+};
+
+const NUMBERED: TextForm = {
+  lines: DEFAULT_LINES,
+  longestLine: (limit) => Math.min(MAX_LINE, Math.max(MIN_LINE, Math.floor(MAX_LINE / limit))),
+  write: numberLine,
+  describeMore: (from, to) => `(lines ${from} to ${to}; more follow, read on with offset ${to + 1})`,
+};
+
+/** Lines as they are, in as many as fit an answer. */
+export const PLAIN: TextForm = {
+  lines: Number.MAX_SAFE_INTEGER,
+  longestLine: () => MAX_LINE,
+  write: ({ number, text, cutAt }) =>
+    cutAt === null
+      ? text
+      : `${text} [… the line goes on: with bash, sed -n ${number}p and cut -b ${cutAt}- print the rest]`,
+  describeMore: (from, to, isAll) =>
+    isAll ? null : `(lines ${from} to ${to}; more follow, read on with view_range [${to + 1}, -1])`,
+};
+
+export function createReadTool(options: BuiltinOptions, form = NUMBERED): Tool {
   return defineTool({
     name: 'read',
     description:
@@ -52,7 +80,7 @@ export function createReadTool(options: BuiltinOptions): Tool {
     subject: ({ path }, context) =>
       path.startsWith('perdure:') ? null : { kind: 'path', path: fromRoot(path, context) },
     call: (input, context) =>
-      input.path.startsWith('perdure:') ? readResult(input, context) : readFile(input, context, options),
+      input.path.startsWith('perdure:') ? readResult(input, context, form) : readFile(input, context, options, form),
   });
 }
 
@@ -60,6 +88,7 @@ async function readFile(
   input: ReadInput,
   context: ToolContext,
   { dataDir, skills }: Pick<BuiltinOptions, 'dataDir' | 'skills'>,
+  form: TextForm,
 ): Promise<ToolOutput> {
   const ownWorkspace = toWorkspace(context, dataDir);
   // Skills of the configuration are read where they are, and by this tool alone (L79).
@@ -84,10 +113,11 @@ async function readFile(
       return { ...showMedia(input.path, await readWholeFile(handle, stats.size, check), describeSmaller), ...facts };
     if (isNotebook(input.path) && stats.size <= LARGEST_NOTEBOOK) {
       const text = renderNotebook(await readWholeFile(handle, stats.size, check));
-      if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...facts };
+      if (text !== null) return { ...(await render(input, form, stats.size, [Buffer.from(text)])), ...facts };
     }
     const mark = detectMark(start.subarray(0, bytesRead));
-    const result = await render(input, stats.size, decodeChunks(readChunks(handle, stats.size, check), mark), () =>
+    const chunks = decodeChunks(readChunks(handle, stats.size, check), mark);
+    const result = await render(input, form, stats.size, chunks, () =>
       describeBinary(start.subarray(0, bytesRead), input.path),
     );
     const isOther = mark === 'utf16le' || mark === 'utf16be';
@@ -98,7 +128,7 @@ async function readFile(
   }
 }
 
-async function readResult(input: ReadInput, context: ToolContext): Promise<ToolOutput> {
+async function readResult(input: ReadInput, context: ToolContext, form: TextForm): Promise<ToolOutput> {
   if (resultHash(input.path) === undefined && parseEntryName(input.path) === undefined) {
     throw new ToolFailure(`${quotePath(input.path)} is no stored result: copy the name from where it was given.`);
   }
@@ -106,7 +136,7 @@ async function readResult(input: ReadInput, context: ToolContext): Promise<ToolO
   if (bytes === null) throw new ToolFailure(`There is no stored result ${input.path}.`);
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (detectMediaType(whole)) return showMedia(input.path, whole, () => '');
-  return await render(input, bytes.length, [bytes]);
+  return await render(input, form, bytes.length, [bytes]);
 }
 
 async function readWholeFile(handle: OpenFile, size: number, check: () => void): Promise<Buffer> {
@@ -131,19 +161,19 @@ function showMedia(path: string, bytes: Buffer, remedy: typeof describeSmaller):
 
 async function render(
   input: ReadInput,
+  form: TextForm,
   size: number,
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   /** Says how to get at bytes that are no text. */
   remedy = (): string => '',
 ): Promise<ToolOutput> {
-  const { offset = 1, limit = DEFAULT_LINES, column = 1 } = input;
-  const maxLine = Math.min(MAX_LINE, Math.max(MIN_LINE, Math.floor(MAX_LINE / limit)));
-  const range: LineRange = { offset, limit, column, maxLine };
+  const { offset = 1, limit = form.lines, column = 1 } = input;
+  const range: LineRange = { offset, limit, column, maxLine: form.longestLine(limit) };
   const rendered: string[] = [];
   let length = 0;
   let invalid = false;
   const end = await readLines(chunks, range, (line) => {
-    const text = numberLine(line);
+    const text = form.write(line);
     if (rendered.length > 0 && length + text.length > BUDGET) return false;
     rendered.push(text);
     length += text.length + 1;
@@ -154,22 +184,22 @@ async function render(
     throw new ToolFailure(
       `${quotePath(input.path)} is a binary file (${size} bytes): it is not shown. ${remedy()}`.trimEnd(),
     );
-  return { content: [...rendered, ...writeNotes(end, offset, rendered.length, invalid)].join('\n') };
+  const isAll = rendered.length === input.limit;
+  const more = end.kind === 'more' ? form.describeMore(offset, offset + rendered.length - 1, isAll) : null;
+  const notes = [...writeNotes(end, offset, rendered.length), more, invalid ? INVALID : null];
+  return { content: [...rendered, ...notes.filter((note) => note !== null)].join('\n') };
 }
+
+const INVALID = '(bytes that are no UTF-8 are shown as \uFFFD)';
 
 function numberLine({ number, text, cutAt }: Line): string {
   const cut = cutAt === null ? '' : ` [… the line goes on: offset ${number}, limit 1, column ${cutAt}]`;
   return `${String(number).padStart(6)}\t${text}${cut}`;
 }
 
-function writeNotes(end: LinesEnd, offset: number, count: number, invalid: boolean): string[] {
-  const lines: string[] = [];
-  if (end.kind === 'end' && end.total === 0) lines.push('(the file is empty)');
-  else if (end.kind === 'end' && count === 0) lines.push(`(the file has ${end.total} lines: none from ${offset} on)`);
-  if (end.kind === 'more')
-    lines.push(`(lines ${offset} to ${offset + count - 1}; more follow, read on with offset ${offset + count})`);
-  if (invalid) lines.push('(bytes that are no UTF-8 are shown as \uFFFD)');
-  return lines;
+function writeNotes(end: LinesEnd, offset: number, count: number): readonly string[] {
+  if (end.kind !== 'end' || count > 0) return [];
+  return [end.total === 0 ? '(the file is empty)' : `(the file has ${end.total} lines: none from ${offset} on)`];
 }
 
 /**

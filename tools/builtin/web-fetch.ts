@@ -16,10 +16,10 @@ const ANSWER_TOKENS = 2_000;
 /** Pages that are turned into Markdown at a time. */
 const MOST_CONVERSIONS = 2;
 
-/** `lookup` looks names up, for tests. */
+/** `lookup` looks names up, for tests. `offline`: every page is refused. */
 export function createWebFetchTool(
   { privateHosts = [], fakeIpRanges, missingCredentials }: WebSettings,
-  { network, lookup }: Pick<FetchRules, 'network' | 'lookup'> = {},
+  { network, lookup, offline }: Pick<FetchRules, 'network' | 'lookup'> & { readonly offline?: boolean } = {},
 ): Tool {
   // Each conversion has a thread and memory of its own.
   const inLine = createLimit(MOST_CONVERSIONS);
@@ -38,6 +38,7 @@ export function createWebFetchTool(
     recovery: 'rerun',
     asksModel: ({ question }) => question !== undefined,
     subject: ({ url }) => (URL.canParse(url) ? { kind: 'name', name: toHost(new URL(url)) } : null),
+    ...(offline && { canUse: () => ({ kind: 'deny' as const, why: 'this session has no network' }) }),
     validate: async ({ url }) =>
       URL.canParse(url)
         ? checkUrl(new URL(url))

@@ -72,9 +72,10 @@ export function requireOwnServer<T extends WorkerDeployment | undefined>(deploym
   );
 }
 
-/** Returns the options of a worker that runs workflows, or records for them. */
-export function versionOptions(deployment: WorkerDeployment | undefined): Partial<WorkerOptions> {
-  if (deployment === undefined) return {};
+/** Returns the options of a worker of a build; without a deployment, `id` names its code. */
+export function versionOptions(deployment: WorkerDeployment | undefined, id: string): Partial<WorkerOptions> {
+  if (deployment === undefined)
+    return { workerDeploymentOptions: { version: { deploymentName: '', buildId: id }, useWorkerVersioning: false } };
   const { name, build, versioning = 'auto-upgrade' } = deployment;
   const version = { deploymentName: name, buildId: build };
   const defaultVersioningBehavior = BEHAVIORS[versioning];

@@ -19,6 +19,9 @@ export const OPTION_BOUNDS = {
   outsideTools: 96 * 1024,
 };
 
+export const toolsets = ['agent_toolset_20260401'] as const;
+export type Toolset = (typeof toolsets)[number];
+
 const LONGEST_MODEL = 200;
 const LONGEST_ENVIRONMENT = 100;
 const MOST_FALLBACKS = 10;
@@ -269,6 +272,17 @@ export const RUN_OPTIONS = {
     flag: '--tools <names>',
     says: 'the tools the model is offered',
     hint: ', such as "read,grep"; "" for no tool at all',
+  }),
+  /**
+   * Offers the file and shell tools under the inputs of the toolset that Managed Agents name, and
+   * none of ours besides them (G51).
+   */
+  toolset: choiceOption<Toolset>('toolset', toolsets, {
+    says: 'offer the file and shell tools with the inputs of a public toolset',
+  }),
+  /** Shell commands and `web_fetch` reach nothing; tools of your own and of MCP servers may. */
+  offline: switchOption('offline', {
+    says: 'run shell commands without a network, and fetch no pages',
   }),
   permissionMode: choiceOption<PermissionMode>('permission mode', permissionModes, {
     flag: '--permission-mode <mode>',

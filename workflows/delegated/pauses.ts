@@ -3,7 +3,7 @@
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentOrigin, AgentPause } from '../contract/delegation.ts';
 import type { SessionId } from '../contract/ids.ts';
-import { nextRound } from '../next-round.ts';
+import { nextRound } from './next-round.ts';
 import type { HostSession } from './host-session.ts';
 import { tellSession } from './reports.ts';
 

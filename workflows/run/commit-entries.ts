@@ -1,9 +1,14 @@
 // Stores entries that no model call will carry, whatever is cancelled meanwhile (L39, L47, L49).
 import { CancellationScope, sleep } from '@temporalio/workflow';
-import type { Append } from '../contract/activities.ts';
+import type { Append, SessionActivities } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { activityProblem } from '../activity-problem.ts';
-import type { Session } from '../session/session.ts';
+
+/** The session as far as its entries concern it. */
+type StoringSession = {
+  readonly ports: Pick<SessionActivities, 'commit'>;
+  readonly facts: { nextStep(): number };
+};
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 600_000;
@@ -14,7 +19,7 @@ const LONGEST_PAUSE_MS = 600_000;
  * exist nowhere else.
  */
 export async function commitEntries(
-  session: Session,
+  session: StoringSession,
   head: Hash | null,
   append: readonly Append[],
 ): Promise<Hash | null> {

@@ -6,7 +6,7 @@ import type { Append } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/people.ts';
 import type { SettledEntry, WaitingCall } from '../contract/waits.ts';
-import { nextRound } from '../next-round.ts';
+import { nextRound } from '../delegated/next-round.ts';
 import type { RunState } from '../machine/state.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';
 

@@ -13,6 +13,8 @@ export type BuiltinOptions = {
   readonly sandbox: Sandbox;
   /** Perdure's own data: no tool reaches it. */
   readonly dataDir?: string;
+  /** Commands have no network, and no pages are fetched. Absent: both have the machine's. */
+  readonly offline?: boolean;
   /** Environment variables that shell commands get in addition to the ordinary ones. */
   readonly passEnv?: readonly string[];
   /** Agents for keys that commands may reach. Absent: none. */

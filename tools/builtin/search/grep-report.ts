@@ -131,13 +131,13 @@ function dropTrailingSeparator(lines: readonly string[]): readonly string[] {
 }
 
 // Keeps the first few of many lines in order, in bounded memory, and counts them all.
-type TopLines = {
+export type TopLines = {
   add(line: string): void;
   count(): number;
-  /** Sorted by code unit. */
   first(): readonly string[];
 };
 
+/** Lines come sorted by code unit. */
 export function keepTopLines(most: number): TopLines {
   let top: string[] = [];
   let count = 0;

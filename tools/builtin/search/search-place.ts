@@ -73,8 +73,13 @@ const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
  * folders than the workspace, an absolute one.
  */
 export function createNamer(context: ToolContext, { root }: SearchPlace): (name: string) => string {
-  return root === context.cwd ? toDir(context) : (name) => join(root, name);
+  return root === context.cwd ? toDir(context) : nameAbsolutely({ root });
 }
+
+export const nameAbsolutely =
+  ({ root }: Pick<SearchPlace, 'root'>) =>
+  (name: string): string =>
+    join(root, name);
 
 /**
  * Makes a test whether a name relative to the root of a search may be shown: nothing of a data

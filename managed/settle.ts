@@ -1,0 +1,194 @@
+// Settles calls that wait: confirmations of people, and results of apps (G45–G49). The workflow
+// decides races; a repeat finds what it did.
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { PromptBlock } from '../client/index.ts';
+import { ClientProblem } from '../client/problem.ts';
+import { messageBody } from '../client/sessions/message.ts';
+import { parsePrompt } from '../client/sessions/prompt.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import type { OutsideResult } from '../workflows/contract/delegation.ts';
+import { LONGEST_REASON } from '../workflows/contract/session.ts';
+import { LARGEST_GIVEN } from '../workflows/contract/waits.ts';
+import { invalid, ManagedError, unsupported } from './errors.ts';
+import { callEventId, type EventFact, type OpenWait, type Projection } from './events/parts.ts';
+import type { Timeline, Timelines } from './events/timelines.ts';
+import { NO_MESSAGE } from './events/wait-parts.ts';
+import type { ManagedPorts } from './ports.ts';
+import type { FoundSession, Sessions } from './sessions.ts';
+import type { SessionLease } from './work/credentials.ts';
+import { requireOffer } from './work/results.ts';
+import type { ResultBlock, SentEvent } from './shapes/sessions.ts';
+
+/** Milliseconds in which a call that an event tells of begins to wait, and its end is told. */
+const SETTLE_MS = 10_000;
+const LOOK_MS = 50;
+
+type ResultEvent = Extract<SentEvent, { type: 'user.custom_tool_result' | 'user.tool_result' }>;
+export type SettlingEvent = Extract<SentEvent, { type: 'user.tool_confirmation' }> | ResultEvent;
+
+const isResult = (event: SentEvent): event is ResultEvent =>
+  event.type === 'user.custom_tool_result' || event.type === 'user.tool_result';
+
+export const isSettling = (event: SentEvent): event is SettlingEvent =>
+  event.type === 'user.tool_confirmation' || isResult(event);
+
+export type SettleParts = {
+  readonly ports: ManagedPorts;
+  readonly sessions: Sessions;
+  readonly timelines: Timelines;
+};
+
+/** What the event is about, as the session stands. `early`: its call does not wait yet. */
+type Target =
+  | { readonly kind: 'open'; readonly wait: OpenWait }
+  | { readonly kind: 'settled'; readonly fact: EventFact }
+  | { readonly kind: 'early' };
+
+export const calledBy = (event: SettlingEvent): string =>
+  event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : event.tool_use_id;
+
+const TOLD_AS: Readonly<Record<SettlingEvent['type'], readonly string[]>> = {
+  'user.tool_confirmation': ['agent.tool_use', 'agent.mcp_tool_use'],
+  'user.custom_tool_result': ['agent.custom_tool_use'],
+  'user.tool_result': ['agent.tool_use'],
+};
+
+/** A call that asks has two waits, and each kind of event ends one. */
+const isFor = (event: SettlingEvent, { why }: OpenWait): boolean =>
+  (why === 'ask') === (event.type === 'user.tool_confirmation');
+
+/** Throws ManagedError when the event is for no call that waits or was settled. */
+export function findTarget({ facts, projection }: Timeline, event: SettlingEvent, at: number): Target {
+  const id = calledBy(event);
+  const fact = facts.find((each) => each.id === id);
+  if (!fact) throw wrong(event, at, `${id.slice(0, 80)} is no call of this session`);
+  if (!TOLD_AS[event.type].includes(fact.type)) throw wrong(event, at, `${id} is an event of type ${fact.type}`);
+  const wait = projection.waiting.find((each) => each.id === id && isFor(event, each));
+  if (wait) return { kind: 'open', wait };
+  const settled = facts.findLast(({ settles, type }) => settles === id && isEndBy(event, type));
+  if (settled) return { kind: 'settled', fact: settled };
+  if (isEarly(projection, id)) return { kind: 'early' };
+  throw wrong(event, at, `${id} does not wait`);
+}
+
+/** A worker's result does not repeat a confirmation, nor the other way round. */
+const isEndBy = (event: SettlingEvent, type: EventFact['type']): boolean =>
+  event.type !== 'user.tool_result' || type === 'user.tool_result';
+
+const wrong = ({ type }: SettlingEvent, at: number, why: string): ManagedError =>
+  invalid(`Invalid ${type} event at events[${at}]: ${why}`, `events.${at}`);
+
+/** An event tells of a call that asks before a person can be asked. */
+function isEarly(projection: Projection, id: string): boolean {
+  return Object.entries(projection.calls).some(
+    ([index, { judged, state }]) =>
+      judged === 'ask' && state === 'told' && callEventId(projection, Number(index)) === id,
+  );
+}
+
+/** Throws ManagedError for what no session would take. */
+export function checkSettling(event: SettlingEvent, at: number): void {
+  if (isResult(event)) {
+    parsePrompt(blocksOf(event.content ?? [], `events.${at}.content`));
+    return;
+  }
+  const { deny_message: message, result } = event;
+  if (result === 'allow' && message) throw wrong(event, at, 'deny_message goes with "deny" alone');
+  if ((message?.length ?? 0) > LONGEST_REASON)
+    throw wrong(event, at, `deny_message has over ${LONGEST_REASON} characters`);
+}
+
+type Sending = {
+  readonly found: FoundSession;
+  readonly by: string;
+  readonly event: SettlingEvent;
+  readonly at: number;
+  /** The lease of the worker that sends it; absent for people and apps. */
+  readonly lease: SessionLease | undefined;
+};
+
+/**
+ * Settles the call and returns the fact that says so. The first to settle it wins; the same once
+ * more finds the first. Throws ManagedError, ClientProblem.
+ */
+export async function settle(parts: SettleParts, sending: Sending): Promise<EventFact> {
+  const { ports, sessions } = parts;
+  const { found, event, at } = sending;
+  const result = isResult(event) ? await storeResult(ports, event, at) : undefined;
+  const until = performance.now() + SETTLE_MS;
+  while (performance.now() < until) {
+    const timeline = await sessions.timeline(found);
+    const target = findTarget(timeline, event, at);
+    if (target.kind === 'settled') {
+      if (isSame(target.fact, sending, result)) return target.fact;
+      throw wrong(event, at, `${calledBy(event)} is settled already, by a ${target.fact.type}`);
+    }
+    if (target.kind === 'open') {
+      if (target.wait.why === 'sandbox') await requireOffer(ports, timeline, sending, target.wait);
+      await apply(ports, sending, target.wait, result);
+    } else await pause(LOOK_MS);
+  }
+  throw new ManagedError(503, `Call ${calledBy(event)} does not wait yet: send it again`);
+}
+
+/** Somebody else may have been faster, or the session has not listed the call yet. */
+async function apply(
+  ports: ManagedPorts,
+  { found, by, event }: Sending,
+  { call }: OpenWait,
+  result: OutsideResult | undefined,
+): Promise<void> {
+  const session = found.id as SessionId;
+  try {
+    if (result) await ports.giveResult(session, { call, result, by });
+    else if (event.type === 'user.tool_confirmation' && event.result === 'allow')
+      await ports.as(by).approve(session, call, { by });
+    else await ports.as(by).deny(session, call, reasonOf(event), { by });
+  } catch (error) {
+    if (!(error instanceof ClientProblem) || !(error.kind === 'refused' || error.kind === 'no_call')) throw error;
+    await pause(LOOK_MS);
+  }
+}
+
+function reasonOf(event: SettlingEvent): string {
+  const message = event.type === 'user.tool_confirmation' ? event.deny_message : undefined;
+  return message?.trim() ? message : NO_MESSAGE;
+}
+
+function isSame({ entry }: EventFact, { event, by }: Sending, result: OutsideResult | undefined): boolean {
+  if (entry?.kind !== 'settled') return false;
+  if (isResult(event)) return isDeepStrictEqual(entry.result, result);
+  if (entry.how !== event.result || entry.by !== by) return false;
+  return entry.how === 'allow' || entry.message === reasonOf(event);
+}
+
+/** Texts and media are stored before the session hears of them. */
+async function storeResult(
+  { store }: ManagedPorts,
+  { content = [], is_error }: ResultEvent,
+  at: number,
+): Promise<OutsideResult> {
+  const path = `events.${at}.content`;
+  const parsed = parsePrompt(blocksOf(content, path));
+  const bytes = Buffer.byteLength(parsed.text);
+  if (bytes > LARGEST_GIVEN) throw invalid(`${path}: the text has ${bytes} bytes: give at most ${LARGEST_GIVEN}`, path);
+  return { body: await messageBody(store, parsed), ...(is_error === true && { isError: true }) };
+}
+
+const EMPTY: readonly PromptBlock[] = [{ type: 'text', text: '(no output)' }];
+
+/** A result without any words says so (G48). */
+function blocksOf(content: readonly ResultBlock[], path: string): readonly PromptBlock[] {
+  const blocks = content.map((block, index) => readBlock(block, `${path}.${index}`));
+  return blocks.some((block) => block.type !== 'text' || block.text.trim() !== '') ? blocks : EMPTY;
+}
+
+function readBlock(block: ResultBlock, path: string): PromptBlock {
+  if (block.type === 'text') return block;
+  if (block.type === 'search_result')
+    return { type: 'text', text: [block.title, block.source, ...block.content.map(({ text }) => text)].join('\n') };
+  if (block.source.type === 'url' || block.source.type === 'file')
+    throw unsupported(`${path}.source`, `sources of type "${block.source.type}" are not served yet: send base64`);
+  return block as PromptBlock;
+}

@@ -1,0 +1,229 @@
+// The ops page's views of agents and environments (O11), read from the logs of resources.
+import { Hono } from 'hono';
+import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
+import { showUnseen } from '../system/text.ts';
+import { Age, formatNumber } from '../page/figures.tsx';
+import { htmlOf, Layout } from '../page/layout.tsx';
+import { EmptyCard } from '../page/primitives.tsx';
+import { Agents, placeOfAgent } from './agents.ts';
+import { Environments } from './environments.ts';
+import { isId } from './ids.ts';
+import { LIST_AGE_MS, type ManagedStore, type SessionItem } from './log/stored.ts';
+
+/** Rows that a table shows: the API lists all. */
+const MOST_ROWS = 200;
+const MOST_SESSIONS = 50;
+
+type Agent = BetaManagedAgentsAgent;
+type Session = readonly [id: string, item: SessionItem];
+
+/** Makes the views below `/agents`, for people whom the page has let in. */
+export function agentViews(stored: ManagedStore, now: () => number): Hono {
+  const agents = new Agents(stored, now);
+  const environments = new Environments(stored, now);
+  const app = new Hono();
+  app.get('/', async (context) => {
+    const sessions = await stored.listSessions();
+    const listed = await agents.list({ include_archived: true });
+    const newest = listed.toSorted((a, b) => (placeOfAgent(a) < placeOfAgent(b) ? 1 : -1)).slice(0, MOST_ROWS);
+    const rows = await Promise.all(newest.map(([id]) => agents.retrieve(id)));
+    const view = (
+      <AgentsPage
+        agents={rows}
+        total={listed.length}
+        environments={await environments.list(true)}
+        sessions={sessions}
+      />
+    );
+    return context.html(htmlOf(view));
+  });
+  app.get('/:id', async (context, next) => {
+    const id = context.req.param('id');
+    const item = isId('agent', id) ? (await stored.agents.read(LIST_AGE_MS)).get(id) : undefined;
+    if (!item) return next();
+    const versions = await Promise.all(item.versions.map((_, at) => agents.retrieve(id, at + 1)));
+    const sessions = (await stored.listSessions()).filter(([, { agentId }]) => agentId === id);
+    return context.html(htmlOf(<AgentPage versions={versions.toReversed()} sessions={sessions} />));
+  });
+  return app;
+}
+
+type OverviewProps = {
+  readonly agents: readonly Agent[];
+  readonly total: number;
+  readonly environments: readonly BetaEnvironment[];
+  readonly sessions: readonly Session[];
+};
+
+function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
+  const countOf = (isIts: (item: SessionItem) => boolean): string => {
+    const its = sessions.filter(([, item]) => isIts(item));
+    const open = its.filter(([, { archivedAt }]) => archivedAt === null).length;
+    return open === its.length ? formatNumber(open) : `${formatNumber(open)} of ${formatNumber(its.length)}`;
+  };
+  return (
+    <Layout title="Agents" at="agents" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
+      <h1>Agents</h1>
+      {agents.length === 0 ? (
+        <EmptyCard icon="agent" title="No agents yet">
+          Create one with <code>client.beta.agents.create</code> of an Anthropic SDK whose base URL is this server’s.
+        </EmptyCard>
+      ) : (
+        <Table name="Agents" columns={['Agent', 'Model', 'Tools', '#Version', '#Open sessions', '#Updated']}>
+          {agents.map((agent) => (
+            <tr>
+              <td>
+                <a href={`/agents/${agent.id}`}>{showUnseen(agent.name)}</a>
+                <ArchivedMark at={agent.archived_at} />
+              </td>
+              <td>{showUnseen(agent.model.id)}</td>
+              <td>{toolsOf(agent)}</td>
+              <td class="number">{agent.version}</td>
+              <td class="number">{countOf(({ agentId }) => agentId === agent.id)}</td>
+              <td class="number">
+                <Age at={Date.parse(agent.updated_at)} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      {total > agents.length ? <p class="quiet">{`The newest ${agents.length} of ${formatNumber(total)}.`}</p> : null}
+      <h2>Environments</h2>
+      <Table name="Environments" columns={['Environment', 'Runs tools', 'Network', '#Open sessions', '#Updated']}>
+        {environments.map((environment) => (
+          <tr>
+            <td>
+              {showUnseen(environment.name)} <code>{environment.id}</code>
+              <ArchivedMark at={environment.archived_at} />
+            </td>
+            <td>
+              {environment.config.type === 'cloud' ? 'on workers of this deployment' : 'in sandboxes of your own'}
+            </td>
+            <td>{environment.config.type === 'cloud' ? environment.config.networking.type : 'yours'}</td>
+            <td class="number">{countOf((item) => item.environment === environment.id)}</td>
+            <td class="number">
+              {Date.parse(environment.updated_at) === 0 ? '–' : <Age at={Date.parse(environment.updated_at)} />}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Layout>
+  );
+}
+
+function AgentPage({
+  versions,
+  sessions,
+}: {
+  readonly versions: readonly Agent[];
+  readonly sessions: readonly Session[];
+}) {
+  const [agent] = versions as readonly [Agent, ...Agent[]];
+  const newest = sessions.toSorted(([, a], [, b]) => b.createdAt - a.createdAt).slice(0, MOST_SESSIONS);
+  return (
+    <Layout title={showUnseen(agent.name)} at="agents" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
+      <h1>{showUnseen(agent.name)}</h1>
+      <p class="quiet">
+        <code>{agent.id}</code>
+        <ArchivedMark at={agent.archived_at} />
+        {agent.description === null || agent.description === '' ? null : ` · ${showUnseen(agent.description)}`}
+      </p>
+      <h2>Sessions</h2>
+      {newest.length === 0 ? (
+        <p class="quiet">No sessions yet.</p>
+      ) : (
+        <Table name="Sessions" columns={['Session', 'State', '#Version', '#Created']}>
+          {newest.map(([id, item]) => (
+            <SessionRow id={id} item={item} />
+          ))}
+        </Table>
+      )}
+      {sessions.length > newest.length ? (
+        <p class="quiet">{`The newest ${newest.length} of ${formatNumber(sessions.length)}.`}</p>
+      ) : null}
+      <h2>Versions</h2>
+      {versions.map((version, at) => (
+        <details open={at === 0}>
+          <summary>
+            {`Version ${version.version} · `}
+            <Age at={Date.parse(version.updated_at)} />
+            {changesText(version, versions[at + 1])}
+          </summary>
+          <pre>{showUnseen(JSON.stringify(partsOf(version), null, 2))}</pre>
+        </details>
+      ))}
+    </Layout>
+  );
+}
+
+/** A session without a message has no workflow, and so no view of its own. */
+function SessionRow({ id, item }: { readonly id: string; readonly item: SessionItem }) {
+  const name = showUnseen(item.title ?? id);
+  return (
+    <tr>
+      <td>{item.isStarted ? <a href={`/sessions/${id}`}>{name}</a> : name}</td>
+      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'open' : 'no message yet'}</td>
+      <td class="number">{item.agentVersion}</td>
+      <td class="number">
+        <Age at={item.createdAt} />
+      </td>
+    </tr>
+  );
+}
+
+type TableProps = { readonly name: string; readonly columns: readonly string[]; readonly children: unknown };
+
+/** A column whose name begins with `#` has numbers. */
+function Table({ name, columns, children }: TableProps) {
+  return (
+    <div class="wide" tabindex={0} role="region" aria-label={name}>
+      <table class="amounts">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th scope="col" class={column.startsWith('#') ? 'number' : undefined}>
+                {column.replace(/^#/, '')}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+function ArchivedMark({ at }: { readonly at: string | null }) {
+  return at === null ? null : <small class="quiet"> archived</small>;
+}
+
+const toolsOf = ({ tools }: Agent): string =>
+  tools
+    .flatMap((tool) => {
+      if (tool.type === 'agent_toolset_20260401')
+        return tool.configs.filter(({ enabled }) => enabled).map(({ name }) => name);
+      return showUnseen('name' in tool ? String(tool.name) : tool.type);
+    })
+    .join(', ') || 'none';
+
+/** What a version fixes, in short: a toolset has a policy for each tool that is enabled. */
+function partsOf({ model, system, tools, mcp_servers, skills, multiagent, metadata, name, description }: Agent) {
+  return { name, description, model, system, tools: tools.map(shortTool), mcp_servers, skills, multiagent, metadata };
+}
+
+function shortTool(tool: Agent['tools'][number]): unknown {
+  if (tool.type !== 'agent_toolset_20260401') return tool;
+  const enabled = tool.configs.filter((config) => config.enabled);
+  const policies = enabled.map(({ name, permission_policy }) => [name, permission_policy.type]);
+  return { type: tool.type, ...(Object.fromEntries(policies) as Readonly<Record<string, string>>) };
+}
+
+function changesText(version: Agent, before: Agent | undefined): string {
+  if (before === undefined) return ' · created';
+  const old = partsOf(before);
+  const changed = Object.entries(partsOf(version)).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(old[name as keyof typeof old]),
+  );
+  return ` · changed: ${changed.map(([name]) => name).join(', ')}`;
+}
