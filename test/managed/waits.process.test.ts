@@ -57,7 +57,7 @@ async function managed(script: ScriptedModelOptions['script'], tools: Tools) {
   /** Resolves with the ids that the session waits for once it is idle with as many. */
   const waitsFor = (count: number): Promise<readonly string[]> =>
     until(async () => {
-      const idle = (await listed()).findLast(({ type }) => type === 'session.status_idle');
+      const idle = (await listed()).at(-1);
       if (idle?.type !== 'session.status_idle') return false;
       const ids = idle.stop_reason.type === 'requires_action' ? idle.stop_reason.event_ids : [];
       return ids.length === count && ids;

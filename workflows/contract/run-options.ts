@@ -273,11 +273,8 @@ export const RUN_OPTIONS = {
     says: 'the tools the model is offered',
     hint: ', such as "read,grep"; "" for no tool at all',
   }),
-  /**
-   * Offers the file and shell tools under the inputs of the toolset that Managed Agents name, and
-   * none of ours besides them (G51).
-   */
-  toolset: choiceOption<Toolset>('toolset', toolsets, {
+  /** File and shell tools take the inputs of the toolset that Managed Agents name (G51). */
+  toolset: choiceOption<'agent_toolset_20260401'>('toolset', toolsets, {
     says: 'offer the file and shell tools with the inputs of a public toolset',
   }),
   /** Shell commands and `web_fetch` reach nothing; tools of your own and of MCP servers may. */
