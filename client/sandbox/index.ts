@@ -3,6 +3,7 @@
 // its calls were concluded meanwhile.
 import type { Anthropic } from '@anthropic-ai/sdk';
 import type { BetaRunnableTool, BetaToolRunContext } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import { IDEMPOTENCY_VARIABLE } from '../../system/idempotency-variable.ts';
 
 /** The part of the SDK's AgentToolContext that is needed: a worker gives it to its `tools` factory. */
 export type SandboxContext = {
@@ -10,20 +11,11 @@ export type SandboxContext = {
   readonly session?: { readonly id: string } | undefined;
 };
 
-/** The variable by which commands find the key of their call, the same whoever runs it. */
-export const IDEMPOTENCY_VARIABLE = 'PERDURE_IDEMPOTENCY_KEY';
-
 /**
  * Wraps tools so that none begins once its lease has lapsed or its call was concluded; it fails
- * with a sentence then, and also where the server cannot be asked. `bash` finds a key that is
- * unique to the call in PERDURE_IDEMPOTENCY_KEY. Throws Error without `client` and `session`.
- *
- * @example
- * client.beta.environments.work.worker({
- *   environmentId,
- *   environmentKey,
- *   tools: (context) => fenced(betaAgentToolset20260401(context), context),
- * });
+ * with a sentence then, and also where the server cannot be asked. Commands of `bash` find
+ * a key that is unique to the call in the variable that docs/managed.md names. Throws Error without
+ * `client` and `session`.
  */
 export function fenced(tools: readonly BetaRunnableTool[], { client, session }: SandboxContext): BetaRunnableTool[] {
   if (!client || !session) throw new Error('fenced needs the context that a worker gives to its `tools` function');
