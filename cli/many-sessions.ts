@@ -47,7 +47,7 @@ export function wantsMany(id: string | undefined, { filter, yes }: FilterFlags):
 }
 
 export async function actOnMatching(cli: Cli, { filter = '', yes = false }: FilterFlags, many: Many): Promise<number> {
-  // Asked before anything is opened: a script would wait for an answer that nobody gives.
+  // Asked before anything is opened: a script could not answer.
   if (!yes && cli.openInput === null) throw new UsageError('confirmation needs a terminal: pass --yes to skip it');
   return withServer(cli, async (opened) => {
     const deeds: Deed[] = [];

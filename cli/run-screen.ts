@@ -28,10 +28,7 @@ export type RunScreen = {
   takeMessages(): void;
   /** Asks the person at the terminal; null without one. */
   readonly input: Pick<Input, 'choose' | 'pick' | 'write'> | null;
-  /**
-   * Removes the changing lines. Resolves when typed messages and answers have been delivered or
-   * have failed.
-   */
+  /** Removes the changing lines. Resolves when typed text has been delivered, or has failed. */
   end(): Promise<void>;
 };
 
@@ -81,7 +78,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer 
       typed.hear(event);
       status?.hear(event);
       if (event.type === 'run_start') always.in(event.cwd);
-      // What is typed from here on was mostly meant for the shell.
+      // Text typed from here on was mostly meant for the shell.
       isOver = event.type === 'result' ? typed.waiting() === null : isOver && event.type !== 'run_start';
       if (isApprovalEvent(event)) approvals.hear(event);
     },

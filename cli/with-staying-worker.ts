@@ -42,7 +42,7 @@ import { reasonOf } from '../system/text.ts';
 export type Staying = {
   readonly opened: OpenedServer;
   readonly worker: RunningWorker;
-  /** Null when metrics were not asked for. */
+  /** The monitor; null when metrics were not asked for. */
   readonly monitor: Monitor | null;
 };
 
@@ -151,7 +151,7 @@ function logTo({ cwd, env }: Cli, { logFile: file, logLevel: level, logFormat: f
 
 type WatchSilence = {
   readonly sessions: Pick<PerdureClient, 'list'>;
-  /** Null where no hook wants to know. */
+  /** The teller; null without such hooks. */
   readonly teller: SilenceTeller | null;
   /** Gets a line when sessions cannot be looked at. */
   readonly say: (line: string) => void;

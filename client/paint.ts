@@ -22,7 +22,7 @@ export function isPlain(env: Readonly<Record<string, string | undefined>>): bool
   return !['', '0', undefined].includes(env['PERDURE_PLAIN']) || env['TERM'] === 'dumb';
 }
 
-/** Detects colours and width. `NO_COLOR` set to anything turns colours off, as a plain terminal does. */
+/** Detects colours and width. Any `NO_COLOR` turns colours off, as does a plain terminal. */
 export function detectPaint(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
   const isTerminal = stream.isTTY === true;
   // A terminal that does not know its size says 0.

@@ -14,9 +14,9 @@ const lostSchema = z.object({
   at: z.number(),
   /** The name of the host that has the session. */
   to: z.string(),
-  /** The snapshot of each folder as this host was left with it; null where it could not be taken. */
+  /** Each folder's snapshot as this host was left with it; null where none could be taken. */
   snapshots: z.array(z.object({ root: z.string(), id: z.string().nullable() })),
-  /** The session has come back since: its folders have its files, and the snapshots what lay there. */
+  /** The session is back: its folders have its files, the snapshots what lay there. */
   isBack: z.literal(true).optional(),
   /** A person has seen to the folders: they are not listed, and nothing is kept of them. */
   isForgotten: z.literal(true).optional(),

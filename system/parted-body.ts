@@ -4,7 +4,7 @@
 /** The most bytes that are put together, so that small parts do not each cost a write. */
 const PIECE = 64 * 1024;
 
-/** A stream for whoever sends any body; `pieces` are for those that know this one. */
+/** A stream for senders of any body; `pieces` are for those that know this one. */
 export class PartedBody extends ReadableStream<Uint8Array> {
   readonly byteLength: number;
   readonly #content: { parts: readonly Uint8Array[] };

@@ -4,10 +4,10 @@ import { totalmem } from 'node:os';
 
 const MB = 1024 * 1024;
 
-/** What a worker takes before it keeps anything, and what runs under way take beside that. */
+/** Memory of a worker that keeps nothing, with what runs under way need. */
 const TAKEN = 320 * MB;
 
-/** What a session at rest takes: its workflow in V8, and what the SDK knows of it. */
+/** Memory of a session at rest: its workflow in V8, and the SDK's part. */
 const SESSION = 0.55 * MB;
 
 /** Stored entries take this many times their bytes in memory. */

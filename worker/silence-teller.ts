@@ -15,7 +15,7 @@ export type SilentSession = {
   readonly cwd: string;
   readonly depth: number;
   readonly lastSign: number;
-  /** What it does, in words; null when that is not known. */
+  /** Its current work in words; null when unknown. */
   readonly doing: string | null;
 };
 

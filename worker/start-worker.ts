@@ -85,7 +85,7 @@ export type RunningWorker = {
   /** One line for people where commands of agents are refused or not confined; else null. */
   readonly unconfined: string | null;
   readonly scripted: boolean;
-  /** `name:build` of its Worker Deployment, and what sessions do; null for an unversioned worker. */
+  /** `name:build` of its Worker Deployment, and its versioning; null for an unversioned worker. */
   readonly deployment: string | null;
   /**
    * Resolves to sentences that say what keeps the worker from its work now; empty when it takes

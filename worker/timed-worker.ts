@@ -7,7 +7,7 @@ import type { Workflow, WorkflowCreator } from '@temporalio/worker/lib/workflow/
 
 type Bundle = Parameters<(typeof Worker)['createWorkflowCreator']>[0];
 
-/** What the SDK makes: it computes workflows in threads. */
+/** The SDK's creator, which computes workflows in threads. */
 type Threaded = WorkflowCreator & { readonly workerThreadClients: readonly { readonly workerThread: Thread }[] };
 
 export class TimedWorker extends Worker {

@@ -118,6 +118,6 @@ export type CallPort = { readonly iteration: number; say(event: LiveEvent): void
 export type EarlyCallOptions = CallPort & {
   readonly id: string;
   readonly signal: AbortSignal;
-  /** What the model was shown for the reply. */
+  /** The messages as the model saw them for the reply. */
   readonly messages?: () => Promise<readonly MessageParam[]>;
 };

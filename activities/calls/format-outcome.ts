@@ -54,7 +54,7 @@ export async function formatOutcome(
   return { outcome, facts: { ...verdict.facts, ...(tokens < WORTH_SAYING ? {} : { tokens }), ...present({ result }) } };
 }
 
-/** A call that was stopped, or of which nobody knows what it did, gave no result. */
+/** A call that was stopped, or whose end is unknown, gave no result. */
 const hasResult = ({ outcome }: CallVerdict): boolean => outcome !== 'cancelled' && outcome !== 'unknown';
 
 /** Hashes what the model reads. The hash is short, as that of a call is, for the same reason. */

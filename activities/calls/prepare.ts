@@ -179,7 +179,7 @@ function describeUnknownTool(registry: ToolRegistry, name: string, { tools, tool
   return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${names}${rest}.`;
 }
 
-/** Of more tools of servers than this, only the nearest are named. */
+/** Beyond so many tools of servers, only the nearest are named. */
 const MOST_NAMED = 40;
 const NEAREST_NAMED = 10;
 

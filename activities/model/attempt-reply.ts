@@ -112,10 +112,7 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
 // The rest of the file holds what one attempt at a reply needs, and shows watchers its work (L18,
 // L60).
 
-/**
- * How long a call that started early may outlast the stream before it is left to run the regular
- * way (L37).
- */
+/** How long an early call may outlast the stream; then it runs the regular way (L37). */
 const EARLY_GRACE_MS = 500;
 
 export function replyPort(step: PreparedStep): ReplyPort {
@@ -184,10 +181,7 @@ export type EarlyEnds = {
 type EarlyCalls = {
   /** Considers a call when its block ends, in the model's order. */
   offer(call: CallBlock): void;
-  /**
-   * Returns the outcomes of calls that finished within `graceMs`. The others are aborted and run
-   * the regular way.
-   */
+  /** Returns outcomes that come within `graceMs`; other calls run the regular way. */
   settle(graceMs: number): Promise<EarlyEnds>;
   /** Returns those that the stop of this attempt has ended, and those that ended before it. */
   stopped(): Promise<EarlyEnds>;

@@ -275,7 +275,7 @@ export function findTextCall(text: string, isTool: (name: string) => boolean): s
   return undefined;
 }
 
-/** A fence is closed by one of the same character that is no shorter. */
+/** A fence is closed by the same character, at least as often. */
 function fenceAfter(open: string | null, mark: string): string | null {
   if (open === null) return mark;
   return mark[0] === open[0] && mark.length >= open.length ? null : open;

@@ -47,7 +47,7 @@ export function withPreamble(step: ModelStep): PreparedStep {
   return { ...withAll, preamble };
 }
 
-/** What the part of a request before its messages is made of. */
+/** The parts of a request before its messages. */
 export type PreambleStep = Pick<ModelStep, 'config' | 'chosen'> & {
   readonly deps: Pick<ModelStep['deps'], 'tools' | 'models'>;
   readonly input: Pick<ModelStep['input'], 'context'>;
@@ -105,7 +105,7 @@ function buildPreamble({ deps, input, config }: PreambleStep, entries: Entries):
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const all = deps.tools.definitionsOf(config);
   const listed = all.filter(({ name }) => limits.every((names) => isListed(names, name)));
-  const { tools: offered, parts } = chooseTools(listed, config.deferAbove, () => knownTools(config, entries));
+  const { tools: offered, parts } = chooseTools(listed, config.deferAbove, () => listSentTools(config, entries));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
   const search = searchIn(config, offered).filter(({ name }) => limits.every((names) => isListed(names, name)));
   const names = namesToSend(config.toolNames, all);
@@ -117,7 +117,7 @@ function buildPreamble({ deps, input, config }: PreambleStep, entries: Entries):
 }
 
 /** Names the tools that the model was sent in this epoch, and those that it has found. */
-function knownTools({ toolNames = {} }: RunConfig, entries: Entries): ReadonlySet<string> {
+function listSentTools({ toolNames = {} }: RunConfig, entries: Entries): ReadonlySet<string> {
   const sent = [...toldTools(entries)].map((name) => ownName(toolNames, name));
   return new Set([...sent, ...foundTools(entries)]);
 }

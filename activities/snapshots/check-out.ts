@@ -171,7 +171,7 @@ async function makeFolder(means: CheckOutMeans): Promise<void> {
   await rename(filled, root);
 }
 
-/** Nobody else looks into it before it has the permissions that the snapshot has. */
+/** Keeps others out until the folder has the permissions of the snapshot. */
 async function makePrivate(folder: string, root: string): Promise<void> {
   await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
     throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);

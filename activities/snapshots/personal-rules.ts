@@ -19,7 +19,7 @@ type PersonalOptions = {
   readonly home: string;
 };
 
-/** Of a longer file only the whole lines up to here count. */
+/** A longer file counts up to here, whole lines only. */
 const MOST_BYTES = 64 * 1024;
 const LONGEST_MS = 10_000;
 /** The exit status of `git config` for a value that is not set. */

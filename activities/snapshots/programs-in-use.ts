@@ -52,7 +52,7 @@ export async function findProgramsInUse({ dataDir, session, root, changes }: Use
 export const describeWriter = (writer: string): string =>
   `${writer}: stop it first, or use force to go back all the same`;
 
-/** Returns what SQLite keeps beside a database under the name of the database. */
+/** Maps SQLite's companion files to the name of their database. */
 const withoutCompanion = (path: RawPath): RawPath => path.replace(/-(?:wal|shm|journal)$/, '');
 
 /** Servers and helpers of a worker work in the folder, too, and change nothing by themselves. */

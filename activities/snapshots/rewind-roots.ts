@@ -49,7 +49,7 @@ type Prepared = {
 
 export async function rewindRoots(options: RewindMeans, about: RewindAbout): Promise<FilesRewound> {
   const { attempt } = about;
-  // What lies in another folder goes back first: the capture of that one has it then.
+  // A folder within another goes back first: the other's capture has it then.
   const roots = about.roots.toSorted((one, other) => other.root.length - one.root.length);
   try {
     await fetchSnapshots(options, about);
@@ -178,16 +178,16 @@ async function takeBack(
 
 const begunSchema = z.object({ step: z.number(), before: z.string() });
 
-const begunFile = (own: string): string => join(own, 'rewind.json');
+const beginningFile = (own: string): string => join(own, 'rewind.json');
 
 /** Returns the snapshot that an earlier attempt took right before it began; null without one. */
 function readBegun(own: string, step: number): string | null {
-  const record = readJsonFile(begunFile(own), begunSchema);
+  const record = readJsonFile(beginningFile(own), begunSchema);
   return record.kind === 'read' && record.value.step === step ? record.value.before : null;
 }
 
 function writeBegun(own: string, record: z.infer<typeof begunSchema>): void {
-  writeJsonFile(begunFile(own), record, 'durable');
+  writeJsonFile(beginningFile(own), record, 'durable');
 }
 
 /** A rewind from the snapshot `start` to the snapshot `to`; `now` is the folder as it is. */

@@ -10,7 +10,7 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 
 type SendMeans = { readonly store: Pick<Store, 'put'>; readonly log?: Log | undefined };
 
-/** Those that fail are sent with the next. */
+/** Sends new packs; the next call repeats those that fail. */
 export async function sendNewPacks(
   { store, log }: SendMeans,
   { session, place }: { readonly session: SessionId; readonly place: ShadowPlace },

@@ -23,9 +23,9 @@ import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 
 /** The repository is looked at so long after a capture. Milliseconds. */
 const QUIET_MS = 10_000;
-/** A worker that is never quiet packs all the same: git runs beside it at the lowest priority. */
+/** A worker that is never quiet packs after so many waits: git has the lowest priority. */
 const OVERDUE_FACTOR = 5;
-/** What is packed before captures stop for want of room. */
+/** The bounds for packing before captures stop for want of room. */
 const NEARLY_ALL: PackingBounds = { loose: 200, packs: 10 };
 
 export type KeeperOptions = {

@@ -197,7 +197,7 @@ function createRefusal({ env }: Cli, { workers }: Workplace): ChatConversation['
   };
 }
 
-/** Tells whether nobody but the scripted model would answer. */
+/** Tells whether only the scripted model would answer. */
 const lacksKey = ({ env }: Cli, taskQueue: string): boolean =>
   isKeyless(env) && (stayingWorkers(env, taskQueue) ?? 0) === 0;
 

@@ -50,17 +50,17 @@ async function diff(cli: Cli, id: string, paths: readonly string[], { json, ...f
     if (json === true) cli.print(`${jsonLine({ session, ...found })}\n`);
     else if (stat) cli.print(statWithUncaptured(cli, found));
     else printPatch(cli, found);
-    if (!stat && json !== true) for (const line of uncapturedLines(found)) cli.say(line.trimEnd());
+    if (!stat && json !== true) for (const line of formatUncaptured(found)) cli.say(line.trimEnd());
     if (!stat && found.patch === null) cli.say('the patch is larger than 64 MB: name some paths, or use --stat');
     return STATUS.ok;
   });
 }
 
-const uncapturedLines = ({ uncaptured = [] }: SessionDiff): readonly string[] =>
+const formatUncaptured = ({ uncaptured = [] }: SessionDiff): readonly string[] =>
   uncaptured.map(({ path, why }) => `${oneLine(path, 300)}: ${why}\n`);
 
 function statWithUncaptured({ out }: Cli, found: SessionDiff): string {
-  const lines = uncapturedLines(found);
+  const lines = formatUncaptured(found);
   const stat = found.files.length === 0 && lines.length > 0 ? '' : statText(out, found.files);
   return `${stat}${lines.join('')}`;
 }

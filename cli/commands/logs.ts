@@ -49,7 +49,7 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
         for (const call of calls) printed.add(call.id);
         const lines = [
           stepLine(cli.out, step, named(step), hasAsked(step)),
-          ...calls.map((call) => callLine(cli.out, call)),
+          ...calls.map((call) => formatLoggedCall(cli.out, call)),
         ];
         if (json) cli.print(`${jsonLine({ ...step, calls })}\n`);
         else for (const line of lines) cli.print(rowsText(cli.out.columns(), line));
@@ -104,7 +104,7 @@ type Reply = { readonly model: string; readonly tools: readonly string[] };
 
 type Waiting = Pick<SessionDescription, 'session' | 'approvals'>;
 
-/** What the transcript has, by run and iteration. */
+/** The replies and calls of the transcript, by run and iteration. */
 type ReadCalls = { readonly replies: Map<string, Reply>; readonly calls: Map<string, LoggedCall[]> };
 
 async function readCalls(
@@ -186,7 +186,7 @@ function hasOnlyAsked(step: Step, steps: readonly Step[], calls: readonly Logged
 const placeOf = ({ run, iteration }: Step): string => `${run}.${iteration}`;
 
 /** Stands below the step of its iteration. */
-export function callLine(paint: Paint, { tool, input, durationMs, outcome, waits }: LoggedCall): string {
+export function formatLoggedCall(paint: Paint, { tool, input, durationMs, outcome, waits }: LoggedCall): string {
   const words = `${oneLine(tool, 60)} ${callWhat(tool, input, 80)}`.trimEnd();
   const how = outcome === 'ok' ? outcome : paint.yellow(outcome);
   if (!waits) return `    └ ${words}  ${shortTime(durationMs)}  ${how}`;

@@ -69,7 +69,7 @@ export function runCommand(program: Command, cli: Cli): void {
   });
 }
 
-/** The demo asks nobody. */
+/** The demo runs without questions. */
 const DEMO = { permissionMode: 'acceptEdits' } as const;
 
 /** Throws UsageError when another task is given. */

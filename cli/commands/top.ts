@@ -15,7 +15,7 @@ type Flags = { readonly every: number };
 
 /** Number of sessions to ask for: more than any terminal has rows. */
 const MOST = 200;
-/** Columns where the output is no terminal. */
+/** Columns where the output isn't a terminal. */
 const COLUMNS = 120;
 
 export function topCommand(program: Command, cli: Cli): void {
@@ -62,7 +62,7 @@ async function showTop(cli: Cli, filter: string, everyMs: number): Promise<numbe
 
 type Look = (filter: string) => Promise<TopFrame>;
 
-/** What waits is read from the store only when it is another call than before. */
+/** Reads a waiting call from the store only when it is another one than before. */
 function createLook({ sessions }: Pick<OpenedServer, 'sessions'>): Look {
   let known = '';
   let waiting: readonly WaitingApproval[] = [];

@@ -132,7 +132,7 @@ type FoldedReads = {
   readonly first: OpenCall;
   /** How often each tool was called. */
   readonly counts: ReadonlyMap<string, number>;
-  /** What they read: more than a row shows. */
+  /** All that they read: more than a row shows. */
   readonly names: string;
   readonly lines: number;
   /** The output of one was too long to be told whole. */

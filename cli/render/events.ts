@@ -60,7 +60,7 @@ type Sheet = Pick<Screen, 'paint'> & {
   readonly pen: Pen;
   readonly view: LiveView;
   readonly calls: ShownCalls;
-  /** Null where everything is written as it comes. */
+  /** The rows; null where everything is written as it comes. */
   readonly rows: CallRows | null;
   readonly terminal: CallsBelow | null;
   /** The step whose thinking is being shown. */

@@ -6,9 +6,9 @@ export type SessionSort = 'age' | 'cost' | 'title';
 export const SORTS: readonly SessionSort[] = ['age', 'cost', 'title'];
 
 const GROUPS = ['NEEDS YOU', 'STUCK', 'FAILED', 'WORKING', 'PARKED', 'IDLE', 'ENDED'] as const;
-export type SessionGroup = (typeof GROUPS)[number];
+export type ListedGroup = (typeof GROUPS)[number];
 
-const COLOURS: Readonly<Record<SessionGroup, 'yellow' | 'red' | 'cyan' | 'dim'>> = {
+const COLOURS: Readonly<Record<ListedGroup, 'yellow' | 'red' | 'cyan' | 'dim'>> = {
   'NEEDS YOU': 'yellow',
   STUCK: 'red',
   FAILED: 'red',
@@ -18,13 +18,13 @@ const COLOURS: Readonly<Record<SessionGroup, 'yellow' | 'red' | 'cyan' | 'dim'>>
   ENDED: 'dim',
 };
 
-export const groupHeading = (paint: Paint, group: SessionGroup): string => paint[COLOURS[group]](group);
+export const groupHeading = (paint: Paint, group: ListedGroup): string => paint[COLOURS[group]](group);
 
 /** Milliseconds for which a session that was closed after a failure is shown among the failed. */
 const FAILED_MS = 24 * 3_600_000;
 
 /** Returns the group of a session without its agents. `now` is in milliseconds since the epoch. */
-export function groupOf(session: SessionInfo, now: number): SessionGroup {
+export function groupOf(session: SessionInfo, now: number): ListedGroup {
   const { status, phase, closedAt, waitsFor } = session;
   if (status !== 'open') return isFailedSession(session) && now - (closedAt ?? now) < FAILED_MS ? 'FAILED' : 'ENDED';
   if (phase === 'waiting_approval') return 'NEEDS YOU';
@@ -34,7 +34,7 @@ export function groupOf(session: SessionInfo, now: number): SessionGroup {
 }
 
 /** A session below its caller, in the group of their tree. */
-export type GroupedSession = PlacedSession & { readonly group: SessionGroup };
+export type GroupedSession = PlacedSession & { readonly group: ListedGroup };
 
 /**
  * Returns the sessions in the order of their groups, agents below their caller. A tree stands in

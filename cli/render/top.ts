@@ -9,7 +9,7 @@ import {
   type GroupedSession,
   groupOf,
   orderInGroups,
-  type SessionGroup,
+  type ListedGroup,
   type SessionSort,
 } from './session-groups.ts';
 
@@ -36,7 +36,7 @@ export type TopLook = {
   readonly note: string | null;
 };
 
-/** The keys in their order; those with the highest number are left out first where room is short. */
+/** The keys in their order; where room is short, the highest numbers go first. */
 const KEYS = [
   ['↑↓ move', 2],
   ['↵ follow', 1],
@@ -114,7 +114,7 @@ function bodyLines(paint: Paint, frame: TopFrame, look: TopLook): readonly Line[
   const visible = cellsThatFit(columns, widths);
   const place: RowPlace = { frame, columns, visible, widths };
   const lines: Line[] = [];
-  let group: SessionGroup | null = null;
+  let group: ListedGroup | null = null;
   for (const { row, cells } of rows) {
     if (row.group !== group)
       lines.push({ text: groupLine(paint, row.group, place, group === null), isSelected: false });
@@ -140,9 +140,9 @@ function cellsThatFit(columns: number, widths: Readonly<Record<Cell, number>>): 
 
 function headLine(paint: Paint, counts: SessionCounts, rows: readonly GroupedSession[]): string {
   // The server counts without knowing which sessions are silent or failed; the rows know.
-  const there = (group: SessionGroup): number => rows.filter((row) => row.depth === 0 && row.group === group).length;
+  const there = (group: ListedGroup): number => rows.filter((row) => row.depth === 0 && row.group === group).length;
   const isWhole = rows.length === Object.values(counts).reduce<number>((sum, n) => sum + (Number(n) || 0), 0);
-  const of = (group: SessionGroup, counted: number): number => (isWhole ? there(group) : counted);
+  const of = (group: ListedGroup, counted: number): number => (isWhole ? there(group) : counted);
   const needs = of('NEEDS YOU', counts.waiting_approval);
   const parts = [
     [needs, needs === 1 ? 'needs you' : 'need you', paint.yellow],
@@ -157,12 +157,7 @@ function headLine(paint: Paint, counts: SessionCounts, rows: readonly GroupedSes
   return `${paint.bold('Perdure')}  ${visible.map(([count, words, colour]) => colour(`${count} ${words}`)).join(' · ')}`;
 }
 
-function groupLine(
-  paint: Paint,
-  group: SessionGroup,
-  { columns, visible, widths }: RowPlace,
-  isFirst: boolean,
-): string {
+function groupLine(paint: Paint, group: ListedGroup, { columns, visible, widths }: RowPlace, isFirst: boolean): string {
   if (!isFirst) return groupHeading(paint, group);
   const heads = cellsText(HEADINGS, { visible, widths });
   return `${groupHeading(paint, group)}${paint.dim(heads.padStart(columns - group.length))}`;
@@ -175,7 +170,7 @@ function cellsText(cells: Readonly<Record<Cell, string>>, { visible, widths }: C
   return visible.map((name) => cells[name].padStart(widths[name])).join('');
 }
 
-function cellsOf(session: SessionInfo, group: SessionGroup, now: number): Readonly<Record<Cell, string>> {
+function cellsOf(session: SessionInfo, group: ListedGroup, now: number): Readonly<Record<Cell, string>> {
   const { facts, running } = session;
   const share = running ? contextShare(running) : null;
   const cents = facts?.cents;
@@ -213,11 +208,7 @@ function padCell(text: string, width: number): string {
   return cut + ' '.repeat(Math.max(0, width - displayWidth(cut)));
 }
 
-function ageOf(
-  { approvals = [], startedAt, running, closedAt }: SessionInfo,
-  group: SessionGroup,
-  now: number,
-): string {
+function ageOf({ approvals = [], startedAt, running, closedAt }: SessionInfo, group: ListedGroup, now: number): string {
   const times = approvals.map(({ askedAt }) => askedAt ?? now);
   const since =
     group === 'NEEDS YOU' && times.length > 0
@@ -228,7 +219,7 @@ function ageOf(
   return now - since < 2_000 ? 'now' : shortAge(now - since).replace(/^(\d+) (\w)\w*$/, '$1$2');
 }
 
-function doesText(session: SessionInfo, waiting: readonly WaitingApproval[] = [], group: SessionGroup): string {
+function doesText(session: SessionInfo, waiting: readonly WaitingApproval[] = [], group: ListedGroup): string {
   const { approvals = [], running, parkedUntil, last, waitsFor } = session;
   const [first] = waiting;
   const [pending] = approvals;

@@ -67,7 +67,7 @@ export function transcriptText(
   const lines = [transcriptHeading(paint, reading)];
   const paired = pairOutcomes(entries);
   for (const index of entries.keys()) {
-    for (const stretch of left.get(first + index) ?? []) lines.push(...leftLines(paint, reading, stretch));
+    for (const stretch of left.get(first + index) ?? []) lines.push(...formatLeftBehind(paint, reading, stretch));
     lines.push(...entryLines(paint, index, reading, { paired, agents }));
   }
   if (entries.length === 0 && last)
@@ -88,7 +88,7 @@ function decideLines(paint: Paint, { session, status, approvals = [] }: SessionR
 }
 
 /** Formats what a rewind has left behind, which waits for nobody. */
-function leftLines(paint: Paint, reading: SessionReading, stretch: LeftBehind): readonly string[] {
+function formatLeftBehind(paint: Paint, reading: SessionReading, stretch: LeftBehind): readonly string[] {
   const { entries, first, problem } = stretch;
   if (problem !== undefined) return [paint.yellow(`! what was left behind cannot be read: ${problem}`)];
   const { approvals: _, ...description } = reading.description;

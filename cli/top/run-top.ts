@@ -306,7 +306,7 @@ class TopScreen {
     this.#tell('undone: the call is waiting again');
   }
 
-  /** Sends what could still be taken back: whoever leaves has decided. */
+  /** Sends what could still be taken back: to leave is to decide. */
   async sendHeld(): Promise<void> {
     for (const { timer, send } of this.#held.splice(0)) {
       clearTimeout(timer);
@@ -348,7 +348,7 @@ class TopScreen {
     try {
       parseFilter(text);
     } catch (error) {
-      // What was typed stays, to be corrected.
+      // The text stays, to be corrected.
       this.#note = reasonOf(error);
       return;
     }

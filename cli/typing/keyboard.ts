@@ -20,9 +20,9 @@ type Terminal = {
 
 /** Milliseconds after which an Escape is a key of its own and not the beginning of another. */
 const ESCAPE_MS = 60;
-/** The same for more of a sequence, which is no key. */
+/** The same for more of a sequence. */
 const SEQUENCE_MS = 1_000;
-/** What a terminal sends by itself may come this late after its Escape, which was taken for a key. */
+/** A terminal's own answer may come this late after its Escape, which was taken for a key. */
 const LATE = /^(?:\[[?<>=\d]|\]\d|P[\d>!$+])/;
 const ESCAPE = '\u001b';
 const PASTE_ON = '\u001b[?2004h';

@@ -4,7 +4,7 @@
 
 const KEYS = 'qwertyuiopasdfghjklzxcvbnm';
 
-/** What the keys give, in the order of KEYS; a blank where a key gives no letter of its own. */
+/** Letters of the keys, in the order of KEYS; a blank where a key gives none of its own. */
 const LAYOUTS: readonly string[] = [
   // Russian.
   'йцукенгшщзфывапролдячсмить',

@@ -16,14 +16,14 @@ export type TypedPart =
 export type TypedSplitter = {
   /** Takes the next piece of the input, and returns the parts that are whole. */
   take(input: string): readonly TypedPart[];
-  /** What is not whole yet: Escape, which may be a key of its own, or more than that. */
+  /** The kind of the unfinished rest: Escape may be a key of its own, or begin a sequence. */
   readonly open: 'nothing' | 'escape' | 'sequence';
   /** Ends what is open, for nothing more came of it. */
   end(): readonly TypedPart[];
 };
 
 const ESCAPE = '\u001b';
-/** A paste ends with the kind of introducer that it began with: in its text, the other one is text. */
+/** A paste ends with the kind of introducer that began it; the other kind is text. */
 const PASTE_END = '\u001b[201~';
 const SHORT_PASTE_END = '\u009b201~';
 /** Introducers, also in the form of one character. */
@@ -154,7 +154,7 @@ function controlLength(text: string): number | null {
   return wholeLength(text, /^.\[\[?[0-?]*[ -/]*/s, /[@-~]/);
 }
 
-/** Terminals tell places beyond their bytes by fewer characters, before which something else begins. */
+/** Terminals tell places beyond their bytes by fewer characters, and something else follows. */
 function wholeClick(text: string, most: number): number | null {
   /* oxlint-disable-next-line no-control-regex */
   const early = text.slice(3, most).search(/[\u0000-\u001f]/);

@@ -42,7 +42,7 @@ export class CallOrder {
     if (unknown.length > 0) this.#changed();
   }
 
-  /** Passes the messages on, and notes the calls in them. `isRead` names the sessions they are of. */
+  /** Passes messages on, and notes the calls in them. `isRead` names their sessions. */
   async *watch(messages: AsyncIterable<SDKMessage>, isRead: (session: string) => boolean): AsyncGenerator<SDKMessage> {
     this.#isRead = isRead;
     this.#heldSince = Infinity;

@@ -27,7 +27,7 @@ type Def = {
 type Field = { readonly _def: Def; isOptional(): boolean };
 type Fields = Readonly<Record<string, Field>>;
 
-/** Throws ClientProblem `refused` for a schema that is no object. */
+/** Throws ClientProblem `refused` unless the schema is an object's. */
 export function readInputSchema(
   tool: string,
   schema: AnyZodRawShape,

@@ -27,10 +27,7 @@ import type { Options } from './shapes/options.ts';
 import type { SDKPermissionDenial } from './shapes/permissions.ts';
 import type { SDKCompactBoundaryMessage, SDKSystemMessage } from './shapes/system-messages.ts';
 
-/**
- * Returns the messages for an entry: none for one that programs are not told. `reply` is the last
- * one before it.
- */
+/** Returns the messages for an entry, maybe none. `reply` is the last one before it. */
 export function messagesOfEntry(
   session: string,
   entry: Entry,

@@ -1,4 +1,4 @@
-// What most commands need: units, the widths of a terminal, ids and names, fields that are absent.
+// Basics for most commands: units, widths of a terminal, ids and names, absent fields.
 export {
   displayWidth,
   graphemeWidth,

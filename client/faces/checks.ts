@@ -1,4 +1,4 @@
-// What is found on this machine and its network, and what to do about it.
+// Checks of this machine and its network, with what to do about each finding.
 export { deferralOf } from '../runtime/deferred-tools.ts';
 export { runChecks } from '../runtime/doctor.ts';
 export { prepareServers } from '../runtime/network-checks.ts';

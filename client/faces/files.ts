@@ -1,4 +1,4 @@
-// What sessions did to files: their snapshots, and the calls behind a change.
+// Changes of files by sessions: their snapshots, and the calls behind a change.
 export { applySession } from '../sessions/files/apply-changes.ts';
 export { listCaptures } from '../sessions/files/calls-behind.ts';
 export { diffSession } from '../sessions/files/diff-session.ts';

@@ -1,4 +1,4 @@
-// What a process that stays keeps up: its server, its log, and news of sessions and of health.
+// The upkeep of a process that stays: its server, its log, news of sessions and of health.
 export { watchSessions } from '../runtime/watch-sessions.ts';
 export { resolveConnection } from '../../connection/resolve-connection.ts';
 export { readDeployment, requireOwnServer } from '../../worker/config/deployment.ts';

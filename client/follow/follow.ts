@@ -265,7 +265,7 @@ function runGate({ from }: Pick<Goal, 'from'>): RunGate {
 type RunEnd = {
   readonly outcome: RunOutcome;
   readonly run: number;
-  /** Null when nothing of it could be stored. */
+  /** The head; null when nothing of it could be stored. */
   readonly head: Hash | null;
 };
 

@@ -235,7 +235,7 @@ export function createConverger(
   const end: Converger['end'] = async (head, run) => {
     if (run < first) return [];
     const since = await readIfStored(reader.since(session, head, first));
-    const events = since ? ledger.settle(cutAfterRun(since, run), true) : [];
+    const events = since ? ledger.settle(trimAfterRun(since, run), true) : [];
     first = run + 1;
     ledger = openLedger(first);
     next = undefined;
@@ -271,7 +271,7 @@ function lastReply({ run: from, first, entries }: RunEntries): EntryMark | null 
   return { run: started?.kind === 'run_started' ? started.run : from, position: first + offset, entry };
 }
 
-function cutAfterRun({ run: from, first, entries }: RunEntries, run: number): RunEntries {
+function trimAfterRun({ run: from, first, entries }: RunEntries, run: number): RunEntries {
   const end = entries.findIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
   return { run: from, first, entries: end < 0 ? entries : entries.slice(0, end + 1) };
 }

@@ -75,7 +75,7 @@ function inputToShow(paint: Paint, tool: string, input: unknown): readonly strin
   return [
     `│ ${truncateWithCount(change.path, 300)}${everywhere}`,
     ...rows,
-    ...(left === 0 ? [] : [leftOutText(left, whole)]),
+    ...(left === 0 ? [] : [omissionText(left, whole)]),
   ];
 }
 
@@ -107,7 +107,7 @@ function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly
 const rowPieces = (line: string, room: number): readonly string[] =>
   piecesOf(showUnseen(line).replaceAll('\t', '    '), room).flatMap((piece) => piecesOf(showUnseen(piece), room));
 
-const leftOutText = (left: number, whole: number): string =>
+const omissionText = (left: number, whole: number): string =>
   `… (${formatCount(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`;
 
 function questionLines(paint: Paint, approval: WaitingApproval): readonly string[] {
@@ -163,7 +163,7 @@ function inputLines(paint: Pick<Paint, 'columns'>, input: unknown): readonly str
   const visible = rows.filter(isShown).map(({ mark, text }) => `${mark} ${text}`);
   const left = rows.filter((row, at) => !isShown(row, at)).reduce((sum, { text }) => sum + text.length, beyond);
   const whole = JSON.stringify(input)?.length ?? 0;
-  return left === 0 ? visible : [...visible, leftOutText(left, whole)];
+  return left === 0 ? visible : [...visible, omissionText(left, whole)];
 }
 
 /** `line` counts from 0 over all fields. */

@@ -96,7 +96,7 @@ export function notLookedText({ notLooked }: Pick<RewindResult, 'notLooked'>): s
   return notLooked === null ? null : `as far as snapshots tell, for nobody looked at the folder: ${notLooked}`;
 }
 
-/** The number of files that differ, listed or not; null where nobody can tell. */
+/** The number of files that differ, listed or not; null if unknown. */
 export const countFiles = ({ files, moreFiles }: Pick<RewindResult, 'files' | 'moreFiles'>): number | null =>
   files && files.length + moreFiles;
 

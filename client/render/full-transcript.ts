@@ -43,7 +43,7 @@ export async function* transcriptParts(full: Reading): AsyncIterable<TranscriptP
   for (const [index, entry] of reading.entries.entries()) {
     const position = reading.first + index;
     for (const stretch of left?.get(position) ?? []) {
-      yield { position, ...markLine(leftMark(stretch)) };
+      yield { position, ...markLine(markOfLeft(stretch)) };
       yield* transcriptParts({ whole, reading: { ...reading, ...stretch } });
       yield { position, ...markLine('the conversation goes on') };
     }
@@ -151,7 +151,7 @@ function endWithBreak(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 
-function leftMark({ entries, problem }: LeftBehind): string {
+function markOfLeft({ entries, problem }: LeftBehind): string {
   return problem === undefined
     ? `left behind: ${formatCount(entries.length, 'entry', 'entries')}`
     : `what was left behind cannot be read: ${problem}`;

@@ -62,7 +62,7 @@ export function nowText({ doing, model }: Pick<RunningState, 'doing' | 'model'>,
   return oneLine(`${doingText(first, model, most)}${more}`, most + FAILURE);
 }
 
-/** What was tried most often comes first: it is what someone should look at. */
+/** The most tried comes first: someone should look at it. */
 const rank = ({ attempt, kind }: SessionActivity): number => (attempt > 1 ? 0 : kind === 'agents' ? 2 : 1);
 
 function doingText(doing: SessionActivity, model: string | null, most: number): string {

@@ -10,12 +10,12 @@ import { approvalHint, ofAgent } from './approval-text.ts';
 import { endWords } from './ending-words.ts';
 
 /** Sessions by id, each as it was last seen. */
-export type Look = ReadonlyMap<string, SessionInfo>;
+export type NewsLook = ReadonlyMap<string, SessionInfo>;
 
 export type Looks = {
   /** The look before; null at the first. */
-  readonly before: Look | null;
-  readonly now: Look;
+  readonly before: NewsLook | null;
+  readonly now: NewsLook;
   /**
    * Milliseconds since the epoch. At the first look older sessions are news only if they wait for a
    * person.

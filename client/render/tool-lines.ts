@@ -56,7 +56,7 @@ export function briefInput(input: unknown, most = INPUT): string {
   return compactInput(first?.name === 'command' ? { command: first.text } : input, most);
 }
 
-/** What the model says about a call says nothing of what it does. */
+/** Words of the model about a call say nothing of what it does. */
 const ABOUT: ReadonlySet<string> = new Set(['description', 'reason', 'explanation']);
 
 /**

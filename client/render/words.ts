@@ -118,7 +118,7 @@ export function noticeText(notice: Notice): string {
     case 'preamble_changed':
       return preambleChanged(notice);
     case 'forked':
-      return forkedText(notice);
+      return formatFork(notice);
     case 'host_changed':
       return hostChangedText(notice);
   }
@@ -134,7 +134,7 @@ function hostChangedText({ from, to, because, at, calls }: HostChanged): string 
 }
 
 /** Formats: forked from s-4k2 at entry 12, files in /work/fork, by ana */
-function forkedText({ session, position, moved, by }: Extract<Notice, { readonly kind: 'forked' }>): string {
+function formatFork({ session, position, moved, by }: Extract<Notice, { readonly kind: 'forked' }>): string {
   const files = moved ? `, files in ${oneLine(moved.to, 300)}` : '';
   return `forked from ${session} at entry ${position}${files}${by === undefined ? '' : `, by ${oneLine(by, 100)}`}`;
 }
@@ -199,7 +199,7 @@ export function searchLine(query: string): string {
   return oneLine(queryText(query), LONGEST);
 }
 
-/** Null for a block that is no part of a search. */
+/** Returns null for a block of another kind. */
 export function searchBlockLine(block: ContentBlock): string | null {
   const query = queryOf(block);
   if (query !== null) return searchLine(query);

@@ -33,16 +33,16 @@ const place = /\/client\/runtime\/bundled\.([jt]s)$/.exec(here ?? '');
 export async function loadApart<Name extends keyof Apart>(name: Name, what: string): Promise<Apart[Name]> {
   const isWebpack = typeof __webpack_require__ !== 'undefined';
   const url = place === null || isWebpack ? null : new URL(`../../worker/${name}.${place[1]}`, here);
-  if (url === null || !existsSync(fileURLToPath(url))) throw bundledProblem(what);
+  if (url === null || !existsSync(fileURLToPath(url))) throw bundleProblem(what);
   try {
     return (await importApart(url.href)) as Apart[Name];
   } catch (error) {
-    if (TURBOPACK.test(reasonOf(error))) throw bundledProblem(what);
+    if (TURBOPACK.test(reasonOf(error))) throw bundleProblem(what);
     throw error;
   }
 }
 
-function bundledProblem(what: string): SetupProblem {
+function bundleProblem(what: string): SetupProblem {
   const apart = `leave perdure out of the bundle (esbuild --external:perdure, webpack's externals, Next.js's serverExternalPackages: ['perdure'])`;
   const elsewhere = 'name a Temporal server in TEMPORAL_ADDRESS, with `perdure worker` beside it';
   return new SetupProblem(`perdure is bundled into this program, which cannot have ${what}: ${apart}, or ${elsewhere}`);

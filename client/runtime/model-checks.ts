@@ -72,7 +72,7 @@ async function eachModel(client: Client, official: boolean, config: PerdureConfi
       const answer = await ask(client, each.name);
       return oneModel(
         each.name,
-        { ...models.facts(each.name), ...(answer.kind === 'said' && knownSizes(answer.model)) },
+        { ...models.facts(each.name), ...(answer.kind === 'said' && pickKnownSizes(answer.model)) },
         answer,
         official,
       );
@@ -91,7 +91,7 @@ async function ask(client: Client, name: string): Promise<ServerAnswer> {
   }
 }
 
-function knownSizes({ window, maxOutput, retires }: ServerModel): Partial<ModelFacts> {
+function pickKnownSizes({ window, maxOutput, retires }: ServerModel): Partial<ModelFacts> {
   return { ...(window && { window }), ...(maxOutput && { maxOutput }), ...(retires && { retires }) };
 }
 

@@ -64,7 +64,7 @@ export async function prepareServers(env: Env, dataDir: string | undefined, { sa
   };
 }
 
-/** Connects to the server, asks for its list of tools, and ends it. `list` is absent without one. */
+/** Connects, asks for the list of tools, and ends the server. `list` is absent without one. */
 export async function mcpCheck(
   name: string,
   server: McpServer,

@@ -57,12 +57,12 @@ export type Opened = {
   close(): Promise<void>;
 };
 
-/** What commands and the page work with besides. */
+/** The parts that commands and the page need besides. */
 export type OpenedServer = Opened & {
   readonly target: Target;
   readonly folder: DataFolder;
   readonly temporal: Connected;
-  /** Null when the server is not ours. */
+  /** The server, if it is ours; else null. */
   readonly embedded: EmbeddedServer | null;
 };
 

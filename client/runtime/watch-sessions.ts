@@ -5,13 +5,13 @@ import { reasonOf } from '../../system/text.ts';
 import { untilAborted } from '../async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
-import { mustBeFound, type Look } from '../render/session-news.ts';
+import { mustBeFound, type NewsLook } from '../render/session-news.ts';
 import type { SessionInfo } from '../sessions/info.ts';
 
 export type WatchSessions = {
   readonly sessions: Pick<PerdureClient, 'page' | 'describe'>;
   /** Called after each look; `before` is null at the first. */
-  readonly tell: (before: Look | null, now: Look) => void;
+  readonly tell: (before: NewsLook | null, now: NewsLook) => void;
   /** Gets a line when the server no longer answers, and one when it does again. */
   readonly say: (line: string) => void;
   /** Milliseconds between looks; absent: two seconds. */
@@ -42,7 +42,7 @@ export function watchSessions(watch: WatchSessions): () => Promise<void> {
 
 async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions, signal: AbortSignal): Promise<void> {
   const look = createLooker(sessions);
-  let before: Look | null = null;
+  let before: NewsLook | null = null;
   let away = false;
   do {
     try {
@@ -61,7 +61,7 @@ async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions,
   } while (await pause(everyMs, signal));
 }
 
-function createLooker(sessions: WatchSessions['sessions']): (before: Look | null) => Promise<Look> {
+function createLooker(sessions: WatchSessions['sessions']): (before: NewsLook | null) => Promise<NewsLook> {
   // Without the attributes on the server a filter would read every session.
   let filters = true;
   const underWay = async (): Promise<readonly SessionInfo[]> => {

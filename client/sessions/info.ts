@@ -213,7 +213,7 @@ export function isUnderWay({ phase }: Pick<SessionInfo, 'phase'>): boolean {
   return phase !== 'idle' && phase !== 'closed';
 }
 
-/** Tells whether a session was ended by a failure, or rests after a run that a person should look at. */
+/** Tells whether a failure ended the session, or its last run needs a person's look. */
 export function isFailedSession({ status, phase, last }: Pick<SessionInfo, 'status' | 'phase' | 'last'>): boolean {
   if (status === 'failed' || status === 'terminated' || status === 'timed_out') return true;
   return (phase === 'idle' || phase === 'closed') && last !== null && isBadEnd(last.terminal);

@@ -57,8 +57,8 @@ export function terminalDetail(terminal: Terminal): string | undefined {
       return stoppers[terminal.by];
     case 'budget_exceeded':
       return 'limitUsd' in terminal
-        ? `$${terminal.spentUsd.toFixed(4)} spent${reservedText(terminal.reservedUsd, (usd) => `$${usd.toFixed(4)}`)}, the limit is $${terminal.limitUsd}`
-        : `${formatTokens(terminal.spentTokens)} spent${reservedText(terminal.reservedTokens, formatTokens)}, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
+        ? `$${terminal.spentUsd.toFixed(4)} spent${reservationText(terminal.reservedUsd, (usd) => `$${usd.toFixed(4)}`)}, the limit is $${terminal.limitUsd}`
+        : `${formatTokens(terminal.spentTokens)} spent${reservationText(terminal.reservedTokens, formatTokens)}, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
     case 'timeout':
       return `the limit is ${terminal.limitMs / 1000} s`;
     default:
@@ -88,6 +88,6 @@ export function outputReader(store: Store): OutputReader {
 }
 
 /** Mentions money held back for agents in the background, which may still spend it (L71). */
-function reservedText(amount: number | undefined, format: (amount: number) => string): string {
+function reservationText(amount: number | undefined, format: (amount: number) => string): string {
   return amount === undefined ? '' : ` and ${format(amount)} kept for agents that have not reported their end`;
 }

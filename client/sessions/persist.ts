@@ -36,7 +36,7 @@ export async function callUntilAnswered<T>(
       return await client.withDeadline(Date.now() + oneCall, call);
     } catch (error) {
       if (!isPassing(error)) throw error;
-      if (Date.now() + pause > deadline) throw unansweredProblem(doing, total, error);
+      if (Date.now() + pause > deadline) throw noAnswerProblem(doing, total, error);
       await sleep(pause);
     }
   }
@@ -62,7 +62,7 @@ function isPassing(error: unknown): boolean {
   return AGAIN.has(code) || isFull || isTaskFailing;
 }
 
-function unansweredProblem(doing: string, total: number, error: unknown): ClientProblem {
+function noAnswerProblem(doing: string, total: number, error: unknown): ClientProblem {
   const { why } = readGrpcFailure(error);
   const sentence = `cannot ${doing}: the Temporal server did not take it for ${Math.round(total / 1000)} s (${why})`;
   return new ClientProblem('unanswered', `${sentence}; see that it runs and try again`, { cause: error });

@@ -83,7 +83,7 @@ export type RunEntries = { readonly run: number; readonly first: number; readonl
 /** Remembers an entry with its position and run. */
 export type EntryMark = { readonly run: number; readonly position: number; readonly entry: Entry };
 
-/** Tells whether entries begin with the one that is remembered: else all of the run was read again. */
+/** Tells whether entries begin with the remembered one: else all of the run was read again. */
 export function beginsAt({ first, entries }: RunEntries, mark: EntryMark | undefined): boolean {
   return mark !== undefined && first === mark.position && entries[0] === mark.entry;
 }

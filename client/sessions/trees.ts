@@ -48,7 +48,7 @@ export function rowsOfTree({ session, agents }: SessionTree, depth = 0): readonl
   return [{ session, depth }, ...agents.flatMap((agent) => rowsOfTree(agent, depth + 1))];
 }
 
-/** Marks an agent's title: its place below its caller, or whose it is where the caller is not shown. */
+/** Marks an agent's title with its place below its caller, or with a caller that isn't shown. */
 export function titleInTree({ session, depth }: PlacedSession, title: string): string {
   const { agent } = session.facts ?? {};
   if (depth > 0) return `${'  '.repeat(depth - 1)}└ ${title}`;

@@ -24,7 +24,7 @@ import { findGit, whyGitFailed } from '../sessions/files/read-shadow.ts';
 export type CleanSnapshots = {
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The id of the store whose sessions are known, and whether it is that of the data folder itself. */
+  /** The store whose sessions are known; `isOwn`: it is that of the data folder itself. */
   readonly store: { readonly id: string; readonly isOwn: boolean };
   /** The names in keys of all sessions whose snapshots stay. */
   readonly known: ReadonlySet<string>;
@@ -40,7 +40,7 @@ export type CleanedSnapshots = {
   readonly others: number;
   /** Bytes of the disk by which the repository became smaller. */
   readonly freed: number;
-  /** What it takes now, and what it may. */
+  /** Its size, and the bound. */
   readonly size: ShadowSize;
   readonly room: ShadowRoom;
 };
@@ -79,7 +79,7 @@ export async function cleanSnapshots(cleaning: CleanSnapshots): Promise<CleanedS
   return done(removable.length);
 }
 
-/** Refs are files here: git alone removes those that someone has packed, and its lock may be left. */
+/** Refs are files here: git alone removes packed ones, and its lock may be left. */
 async function removeSession({ gitDir, git }: Packing, segment: string, run: RunPrinting): Promise<void> {
   await rm(join(gitDir, 'refs', 'sessions', segment), { recursive: true, force: true });
   const list = ['for-each-ref', '--format=%(refname)', `refs/sessions/${segment}/`];

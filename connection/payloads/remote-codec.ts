@@ -34,7 +34,7 @@ export function decodeBody(keys: KeyRing, namespace: string, { payloads }: Codec
   };
 }
 
-/** Seals payloads for a workflow: they open nowhere else. Throws for an encoding that isn't the SDK's. */
+/** Seals payloads for one workflow. Throws for an encoding that isn't the SDK's. */
 export async function encodeBody(
   keys: KeyRing,
   { namespace, workflowId }: { readonly namespace: string; readonly workflowId: string },

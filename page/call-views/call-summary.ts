@@ -96,7 +96,7 @@ const firstLine = (text: string): string => text.trim().split('\n', 1)[0] ?? '';
 
 /** Fields that name where something goes. */
 const TARGETS = /^(?:to|target|dest|destination|env|environment|stage|region|branch)$/i;
-/** What the model says about the call decides nothing. */
+/** Words of the model about the call decide nothing. */
 const ABOUT = /^(?:description|reason|explanation)$/i;
 const MOST_VALUE = 60;
 

@@ -119,7 +119,7 @@ function Line({ line: { mark, before, after, text, differs } }: { readonly line:
 function CommandView({ fields, cwd }: { readonly fields: Readonly<Record<string, unknown>>; readonly cwd: string }) {
   const { command, description, ...others } = fields;
   const script = String(command).slice(0, LONGEST);
-  // What is cut from view is judged as well.
+  // The part that is cut from view is judged as well.
   const { says, words } = judgeCommand(String(command));
   return (
     <figure class="card view view-command">

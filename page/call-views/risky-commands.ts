@@ -66,7 +66,7 @@ const MOST_JUDGED = 500;
 
 export type RiskyWord = { readonly from: number; readonly to: number; readonly says: string };
 export type CommandRisks = {
-  /** What the command may do, as words behind "it". */
+  /** Possible effects of the command, as words behind "it". */
   readonly says: readonly string[];
   /** Where the command names it, in its order; nowhere, when it is spelled in another way. */
   readonly words: readonly RiskyWord[];

@@ -125,7 +125,7 @@ async function readBody(context: Context): Promise<CodecBody> {
   return body;
 }
 
-/** Payloads open only in the workflow that they are sealed for, which the protocol does not name. */
+/** Payloads open only in their workflow, which the protocol does not name. */
 function placeOf(context: Context, { namespace }: CodecSettings) {
   const workflowId = context.req.header('x-workflow-id');
   if (workflowId) return { namespace, workflowId };

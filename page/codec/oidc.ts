@@ -41,7 +41,7 @@ export async function openOidc({ issuer, audience, allowed }: OidcSettings, netw
   };
 }
 
-/** Whoever has an account can claim any address that the provider has not verified. */
+/** An address counts only if the provider has verified it: anyone can claim another. */
 function isNamed(payload: JWTPayload, allowed: OidcSettings['allowed']): boolean {
   const isUnverified = ![undefined, true, 'true'].includes(payload['email_verified'] as string | boolean | undefined);
   return allowed.some(([claim, value]) => {

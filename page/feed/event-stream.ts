@@ -7,7 +7,7 @@ import { BEAT, HEARTBEAT_MS, sendFrames, sendStream } from '../event-frames.ts';
 import type { OpenFeeds } from './open-feeds.ts';
 import type { Change, Ring } from './ring.ts';
 
-/** What a viewer sees who may not see all: changes as `show` gives them, until a moment. */
+/** Limits of a viewer: changes as `show` returns them, until a moment. */
 export type ViewerLimits = { readonly show: (change: Change) => Change; readonly until: number };
 
 /**

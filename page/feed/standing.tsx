@@ -278,7 +278,7 @@ export function noteTaken(state: State, id: MessageId): void {
   state.pending = state.pending.filter((message) => message.id !== id);
 }
 
-/** What asked for a compaction has been done. */
+/** Notes that a requested compaction is done. */
 function noteCompacted(state: State): void {
   for (const { id, compact } of state.pending) if (compact) noteTaken(state, id);
 }

@@ -17,7 +17,7 @@ const titles: Readonly<Record<TroubleKind, string>> = {
 export function createTroubles() {
   const now = new Map<TroubleKind, string>();
   return {
-    /** Null ends the trouble. */
+    /** Sets a trouble; null ends it. */
     set(kind: TroubleKind, detail: string | null): void {
       if (detail === null) now.delete(kind);
       else now.set(kind, detail);

@@ -11,7 +11,7 @@ type CardsProps = {
   readonly waiting: readonly WaitingApproval[];
   readonly plots: Plots;
   readonly span: ViewSpan;
-  /** What was spent and failed is known of all sessions alone. */
+  /** Cost and failures are known for all sessions together only. */
   readonly isFiltered: boolean;
 };
 

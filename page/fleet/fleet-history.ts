@@ -161,6 +161,6 @@ function withSums(
   }));
 }
 
-/** As the tab Failed has it. */
+/** The same test as the tab Failed. */
 const hasFailed = ({ last, phase }: SessionInfo): boolean =>
   (phase === 'idle' || phase === 'closed') && last !== null && isBadReason(last.terminal.reason);

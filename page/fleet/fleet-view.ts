@@ -48,7 +48,7 @@ export const groupings = {
 export type Grouping = keyof typeof groupings;
 
 export type FleetView = {
-  /** As the person wrote it. */
+  /** The filter in the person's words. */
   readonly filter: string;
   readonly tab: Tab;
   readonly flat: boolean;

@@ -31,7 +31,7 @@ export function runEndReader(store: Store): ReadRunEnds {
   };
 }
 
-/** Null where the transcript cannot be read, or does not say. */
+/** Returns null where the transcript cannot be read, or does not say. */
 async function readEnd(
   store: Store,
   session: SessionInfo['session'],

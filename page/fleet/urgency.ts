@@ -25,7 +25,7 @@ export function byUrgency(rows: readonly TreeRow[], ends: RunEnds, now: number):
 
 type Place = { readonly rank: number; readonly at: number };
 
-/** A tree stands where the most urgent of its sessions would; agents are their callers' business. */
+/** A tree stands where its most urgent session would; agents are their callers' business. */
 function placeOf(tree: readonly TreeRow[], ends: RunEnds, now: number): Place {
   const places = tree
     .filter(({ session, depth }) => depth === 0 || session.facts?.agent === undefined)
@@ -33,7 +33,7 @@ function placeOf(tree: readonly TreeRow[], ends: RunEnds, now: number): Place {
   return places.reduce((first, next) => (next.rank < first.rank ? next : first));
 }
 
-/** What works keeps its place while it does: rows that move cannot be read. */
+/** A working session keeps its place: rows that move cannot be read. */
 function placeOfRow({ session, below }: TreeRow, ends: RunEnds, now: number): Place {
   const own = stateOf(session, now);
   const { word } = stateOfTree(

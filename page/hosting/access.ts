@@ -34,10 +34,7 @@ export type Access = {
   readonly proxy?: string;
 };
 
-/**
- * Makes the access for browsers with a printed address, and for other people of this machine with
- * tokens of their own.
- */
+/** Makes the access for printed addresses, and for people with tokens of their own. */
 export function ownAccess(
   { key, apiToken, run }: Pick<PageAddress, 'key' | 'apiToken' | 'run'>,
   host: () => string,
@@ -116,10 +113,7 @@ export function sharePath(access: Access, person: Person, session: string, hours
   return `${SHARED}/${session}/${newShare({ key, name: pageName(access), session }, hours)}`;
 }
 
-/**
- * Returns when a shared address ends, in milliseconds since the epoch, or null. An address ends
- * with the person who made it, too.
- */
+/** Returns when a shared address, or its maker, ends: milliseconds since the epoch, or null. */
 export function readShareEnd(access: Access, session: string, share: string): number | null {
   const keys = [...(access.owner ? [access.owner.key] : []), ...access.people.map(({ token }) => token)];
   const ends = keys.flatMap((key) => shareEnd({ key, name: pageName(access), session }, share) ?? []);
@@ -198,10 +192,7 @@ export function isOwnOrigin(context: Context, access: Access, origin: string): b
 
 const portIn = (host: string): number => Number(host.split(':').at(-1));
 
-/**
- * Only our own page may post here: another site's form cannot send JSON, and its script is known by
- * its origin.
- */
+/** Only our own page may post: another site sends no JSON, and its script shows its origin. */
 function foreignProblem(context: Context, access: Access): Response | null {
   if (!isOwnOrigin(context, access, context.req.header('origin') ?? ''))
     return context.text('only this page itself may ask that', 403);

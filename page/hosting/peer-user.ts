@@ -39,7 +39,7 @@ export function userOf({ remoteAddress, remotePort, localPort }: Peer, tables: s
 
 const isLoopback = (address: string | undefined): boolean => /^(?:::1$|(?:::ffff:)?127\.)/.test(address ?? '');
 
-/** Words of four bytes in the order of the machine, which is little-endian wherever Node runs on Linux. */
+/** Words of four bytes in the machine's order: little-endian wherever Node runs on Linux. */
 const isLoopbackHex = (hex: string): boolean =>
   /^(?:[0-9A-F]{6}7F|0{16}FFFF0000[0-9A-F]{6}7F|0{24}01000000)$/.test(hex);
 

@@ -14,7 +14,7 @@ export type Role = (typeof ROLES)[number];
 export const OWNER = 'the owner';
 
 export type Person = {
-  /** Null for the owner of the data folder. */
+  /** The name; null for the owner of the data folder. */
   readonly name: string | null;
   readonly role: Role;
   readonly token: string;

@@ -4,7 +4,7 @@ import { createAlwaysRules, rulesFor } from '../../client/faces/rules.ts';
 import { runOf } from '../call-views/call-place.ts';
 import { alikeKey, summarizeCall, type CallSummary } from '../call-views/call-summary.ts';
 
-/** What is known of the session in which a call waits. */
+/** The session in which a call waits. */
 export type ItemSession = {
   readonly title: string;
   readonly cwd: string;

@@ -18,7 +18,7 @@ import { changeCounts, CountWords, DiffFigure } from '../transcript/call-input.t
 import { placeOf } from '../transcript/call-card.tsx';
 import { readPatch, readSessionFiles, type SessionFile, type SessionFiles } from './session-files.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
-import { type DiffLine, DiffLines } from '../transcript/diff-lines.tsx';
+import { type PatchLine, DiffLines } from '../transcript/diff-lines.tsx';
 import { languageOf } from '../text/code-tokens.ts';
 import { Tokens } from '../text/markdown-view.tsx';
 
@@ -304,7 +304,7 @@ function PatchFigure({ path, patch }: { readonly path: string; readonly patch: s
   );
 }
 
-function patchLine(row: string): DiffLine {
+function patchLine(row: string): PatchLine {
   if (row.startsWith('@@') || row.startsWith('\\')) return { mark: '@', text: row };
   const mark = row.startsWith('+') ? '+' : row.startsWith('-') ? '-' : ' ';
   return { mark, text: row.slice(1) };
@@ -317,7 +317,7 @@ function describeBare(patch: string): string {
   return /^old mode/m.test(patch) ? 'Its mode alone has changed.' : 'No lines have changed.';
 }
 
-/** Null where the text has no line in this place. */
+/** A line of each text; null where it has none in this place. */
 type SidePair = { readonly before: string | null; readonly after: string | null };
 
 /** Puts added lines next to the removed ones that they follow; others stand on both sides. */

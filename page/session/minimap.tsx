@@ -39,22 +39,26 @@ export function MapFrame({ standing }: { readonly standing: Standing }) {
   });
   const expected = Math.min(MOST_LANES, Math.max(agents.length, transcriptFacts(items).agents.length));
   return (
-    <section
-      id="map"
-      class={`map lanes-${expected}`}
-      aria-label="To the clock"
-      data-map={`/sessions/${description.session}/map`}
-    >
-      <MapBody lanes={lanes} />
+    <section id="map" class="map" aria-label="To the clock" data-map={`/sessions/${description.session}/map`}>
+      <MapBody lanes={lanes} room={expected} />
     </section>
   );
 }
 
-export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes }) {
+type MapProps = {
+  readonly lanes: Lanes;
+  /** Lanes of agents to leave room for: the map keeps its height when they come. */
+  readonly room?: number;
+};
+
+export function MapBody({ lanes: { from, to, lanes }, room = 0 }: MapProps) {
   return (
     <div class="map-body" id="map-body" data-moments={`${Math.round(from)} ${Math.round(to)}`}>
       {lanes.map((lane, at) => (
         <LaneRow lane={lane} from={from} to={to} isRoot={at === 0} />
+      ))}
+      {Array.from({ length: Math.max(0, room + 1 - lanes.length) }, () => (
+        <div class="lane" aria-hidden="true" />
       ))}
       <div class="map-axis" aria-hidden="true" />
       <ul class="row wrap legend" aria-label="Colours">

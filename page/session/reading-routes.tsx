@@ -272,7 +272,7 @@ function RawEntry({ position, entry }: Pick<Item, 'position' | 'entry'>) {
   );
 }
 
-/** Not every entry has a time of its own. */
+/** Returns the entry's own time; null for a kind without one. */
 function momentOf(entry: Entry): number | null {
   if (entry.kind === 'run_ended') return entry.ended.at;
   if (entry.kind === 'steered') return entry.steered.at;

@@ -58,7 +58,7 @@ export type TranscriptFacts = {
 type Sums = {
   readonly open: OpenCalls;
   replies: Spend;
-  /** What went into the model, by run. */
+  /** Tokens that went into the model, by run. */
   readonly prompts: Map<number, { all: number; cached: number }>;
   run: number;
   runs: number;

@@ -23,7 +23,7 @@ export type SessionFiles = {
   readonly files: readonly SessionFile[];
   /** Says why the snapshots do not tell what has changed; null where they do. */
   readonly problem: string | null;
-  /** Of each file that is no longer captured, or was not before, a line that says so. */
+  /** One line for each file that stopped being captured, or began to be. */
   readonly uncaptured: readonly string[];
   /** The points between which files are compared. */
   readonly between: Between;

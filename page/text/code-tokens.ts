@@ -7,9 +7,9 @@ export type CodeToken = { readonly kind: TokenKind; readonly text: string };
 
 type Grammar = {
   readonly keywords: ReadonlySet<string>;
-  /** What begins a comment to the end of the line. */
+  /** Marks that begin a comment to the end of the line. */
   readonly line: readonly string[];
-  /** What begins and ends a comment of several lines. */
+  /** Marks that begin and end a comment of several lines. */
   readonly block: readonly (readonly [open: string, close: string])[];
   /**
    * Delimiters of strings; the longest first. A string with one of `multiline` may go over lines.

@@ -17,7 +17,7 @@ export type MarkdownBlock =
   | {
       readonly kind: 'table';
       readonly head: readonly string[];
-      /** Of each column; null where the text names no side. */
+      /** The side of each column; null where the text names none. */
       readonly sides: readonly ColumnSide[];
       readonly rows: readonly (readonly string[])[];
     }

@@ -44,7 +44,7 @@ export type ShownCall = {
   readonly repeated?: boolean;
   /** Address of its whole output and of its images, once they are stored. */
   readonly path?: string;
-  /** Not all of its output is shown here. */
+  /** Part of its output is hidden here. */
   readonly isMore?: boolean;
 };
 

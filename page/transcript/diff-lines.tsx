@@ -5,11 +5,11 @@ import { languageOf } from '../text/code-tokens.ts';
 import { Tokens } from '../text/markdown-view.tsx';
 
 /** A line of the file, or one that git writes between them. */
-export type DiffLine = DiffRow | { readonly mark: '@'; readonly text: string };
+export type PatchLine = DiffRow | { readonly mark: '@'; readonly text: string };
 
 const CLASSES = { '+': 'add', '-': 'del', ' ': 'same', '@': 'at' } as const;
 
-type DiffLinesProps = { readonly path: string; readonly lines: readonly DiffLine[]; readonly label: string };
+type DiffLinesProps = { readonly path: string; readonly lines: readonly PatchLine[]; readonly label: string };
 
 export function DiffLines({ path, lines, label }: DiffLinesProps) {
   const language = languageOf(path);

@@ -39,10 +39,7 @@ type CheckWork = {
   readonly account: Account;
   readonly signatures: Signatures;
   readonly prefix: () => Prefix;
-  /**
-   * Returns the digest before this one, in the conversation that it was made in; undefined when
-   * that is forgotten.
-   */
+  /** Returns the digest before this one in its conversation; undefined once forgotten. */
   readonly before: (digest: string) => string | undefined;
 };
 
@@ -94,10 +91,7 @@ function toChecked(transformations: readonly Transformation[], last: KnownBlocks
   return { problem: undefined, transformations, last: last?.at(-1)?.id ?? null };
 }
 
-/**
- * Builds the request as the model sees it and as it is counted: without what was dropped, and
- * without system messages whose turn is over.
- */
+/** Builds the request as it is counted: without dropped parts and ended system messages. */
 export function buildShownRequest(request: ParsedRequest, transformations: readonly Transformation[]): ParsedRequest {
   const dropped = new Set(transformations.flatMap(({ type, path }) => (type === 'thinking_dropped' ? [path] : [])));
   const lastUser = request.messages.findLastIndex(({ role }) => role === 'user');
@@ -135,10 +129,7 @@ function chooseOutcome(profile: ModelProfile, request: ParsedRequest, account: A
   return enforced ? 'error' : 'allow';
 }
 
-/**
- * Says why a block cannot be read. Of several makers that a script's signature may stand for, one
- * that can be read is enough.
- */
+/** Says why a block cannot be read; of several possible makers one that can is enough. */
 function describeUnreadable(read: KnownBlocks, profile: ModelProfile, account: Account): Reason | undefined {
   if (read.length === 0) return undefined;
   const own = read.filter(
@@ -202,10 +193,7 @@ function describeDifference(
   return ` Content before this block differs from when it was created${describeFirstChange(check, block, messages)}.`;
 }
 
-/**
- * Tells whether every compaction since the block was made was one of a model with the check, with
- * the same system prompt and tools.
- */
+/** Tells whether a model with the check made every compaction since, with the same preamble. */
 function hasSurvived(binding: Binding, { compaction }: Prefix): boolean {
   const since = compaction === undefined ? [] : [compaction, ...compaction.earlier];
   const at = since.findIndex(({ id }) => id === binding.compaction);

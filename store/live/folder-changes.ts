@@ -16,7 +16,7 @@ const LONGEST_POLL_MS = 2_000;
 /** Elsewhere the system may tell of files in another order than that in which they came. */
 const TELLS_IN_ORDER = process.platform === 'linux';
 
-/** Returns changes that resolve when files have come, gone or grown, and now and then in any case. */
+/** Returns changes that resolve when files come, go or grow, and now and then in any case. */
 export function folderChanges(folder: string, signal: AbortSignal): Changes {
   let changed = false;
   /** Files that came or went; null: any may have. */

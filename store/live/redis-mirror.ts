@@ -20,16 +20,11 @@ import { type Changes, waitsForEarlier } from './follow.ts';
 
 /** Pieces, and attempts, that are asked for at once. */
 const PAGE = 500;
-/**
- * Bytes. Beyond them the lines of the oldest attempts that are over are dropped: their steps are
- * stored.
- */
+/** Bytes. Beyond them the lines of the oldest attempts that are over, and stored, are dropped. */
 const MOST_KEPT = 32 * 1024 * 1024;
 const FIRST = '-';
 
-/**
- * `last` is the id of the last piece that was read; `over` says that no later piece is of interest.
- */
+/** `last` is the id of the last piece read; `over`: no later piece is of interest. */
 type MirroredAttempt = {
   readonly name: StreamName;
   readonly header: LiveHeader;
@@ -75,10 +70,7 @@ export class Mirror {
     this.reading ??= this.readWhileNews().finally(() => (this.reading = null));
   }
 
-  /**
-   * Reads everything anew, because the Redis is back and may have lost everything. Known lines are
-   * passed over by their place.
-   */
+  /** Reads everything anew after a loss of the Redis, and passes known lines over by place. */
   readAnew(): void {
     this.lastListed = FIRST;
     for (const attempt of this.attempts.values()) attempt.last = FIRST;
@@ -165,10 +157,7 @@ export class Mirror {
     return [...news.values()];
   }
 
-  /**
-   * Tells whether an attempt is not known yet: a writer lists its attempt again after a lost
-   * connection.
-   */
+  /** Tells whether an attempt is new: a writer lists it again after a lost connection. */
   private isNew(listed: ListedAttempt, news: ReadonlyMap<string, MirroredAttempt>): boolean {
     const known = news.get(keyOf(listed)) ?? this.attempts.get(keyOf(listed));
     return known?.name.nonce !== listed.nonce;

@@ -27,10 +27,7 @@ export type Segment = {
   readonly n: number;
   /** Position of the first entry in the session, from 0. */
   readonly first: number;
-  /**
-   * The hashes of the 64 segments before it, oldest first, on every 64th segment: a cold read is a
-   * handful of parallel reads.
-   */
+  /** The hashes of the 64 segments before it, on every 64th: for few parallel reads. */
   readonly page?: readonly Hash[];
   /**
    * The hashes of the segments since the last one with a page, that one included, on every 8th of

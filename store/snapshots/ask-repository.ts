@@ -23,7 +23,7 @@ const LATEST_MS = 60_000;
 type Failed = { readonly state: string; readonly count: number; readonly until: number };
 
 /** `gitFolder` is git's own folder, and `folder` the one in the work tree that is asked about. */
-export type AskedPlace = { readonly gitFolder: RawPath; readonly top: RawPath; readonly folder: RawPath };
+export type RepositoryPlace = { readonly gitFolder: RawPath; readonly top: RawPath; readonly folder: RawPath };
 
 /** Asks one question about many places, with patience where git fails. */
 export class RepositoryQuestion {
@@ -41,7 +41,7 @@ export class RepositoryQuestion {
    * Returns what git prints, as latin1; null where it fails, or has failed a short while ago with
    * the same `state`, and may do so again.
    */
-  ask(state: string, place: AskedPlace): string | null {
+  ask(state: string, place: RepositoryPlace): string | null {
     const last = this.#failed.get(place.folder);
     const failed = last?.state === state ? last : { count: 0, until: 0 };
     const began = performance.now();
@@ -57,7 +57,7 @@ export class RepositoryQuestion {
   }
 }
 
-function mayWait({ gitFolder }: AskedPlace): boolean {
+function mayWait({ gitFolder }: RepositoryPlace): boolean {
   return READ.some((name) => {
     try {
       return statSync(bytesOf(`${gitFolder}/${name}`), { throwIfNoEntry: false })?.isFIFO() === true;
@@ -68,7 +68,7 @@ function mayWait({ gitFolder }: AskedPlace): boolean {
 }
 
 /** Returns null where git fails. */
-function ask(git: string, command: readonly string[], { gitFolder, top, folder }: AskedPlace): string | null {
+function ask(git: string, command: readonly string[], { gitFolder, top, folder }: RepositoryPlace): string | null {
   const [from, tree, cwd] = [gitFolder, top === '' ? '/' : top, folder === '' ? '/' : folder].map(textOf);
   // Node starts no program with bytes that are no text.
   if (from === null || tree === null || cwd === null) return '';

@@ -36,7 +36,7 @@ import {
 import { withPermissionChanges } from './permission-changes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
 import { createTemporaryCheck } from './restore/temporary-names.ts';
-import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
+import { collectFiles, readSaved, replaceSavedFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, leaveOutData, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 import type { ShadowReading } from './run-held.ts';
@@ -51,12 +51,12 @@ export type Snapshot = {
   readonly id: string;
   /** The snapshot that it was compared with; null where the given one is not here. */
   readonly before: string | null;
-  /** What has changed since the snapshot before; none without one. */
+  /** Changes since the snapshot before; none without one. */
   readonly changes: readonly SnapshotChange[];
   readonly files: number;
   /** Bytes of the files that were captured anew. */
   readonly bytes: number;
-  /** What is not captured, and why: the first of it, and how much in all. */
+  /** Omissions and their reasons: the first ones, and the number of all. */
   readonly leftOut: readonly Omitted[];
   readonly leftOutCount: number;
 };
@@ -74,13 +74,13 @@ export type CaptureRequest = {
   readonly caps: SnapshotCaps;
   /** Patterns of ignored files that are captured all the same, as lines of `.gitignore`. */
   readonly include: readonly string[];
-  /** What the person has set for all repositories. */
+  /** The person's settings for all repositories. */
   readonly personal?: PersonalSettings;
   /** The snapshot to compare with. */
   readonly before: string | null;
   /** Snapshots whose files count as captured, whatever rule matches them since. */
   readonly held?: readonly string[];
-  /** What the snapshot is of, for people who read the history with git. */
+  /** The subject of the snapshot, for people who read the history with git. */
   readonly about?: CaptureAbout;
   /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
   readonly packs?: boolean;
@@ -93,7 +93,7 @@ const LOOKING_MS = 20_000;
 /** All that lies in a folder is looked at when the last such look is older. */
 const TRUSTED_MS = 30_000;
 const MOST_NAMED = 100;
-/** What is never captured, which nobody needs to be told each time. */
+/** Never captured, and not worth a word each time. */
 const UNTOLD: ReadonlySet<OmittedWhy> = new Set(['data', 'no_file', 'git']);
 /** With any of these, changes elsewhere may decide what is captured. */
 const UNWATCHED: ReadonlySet<OmittedWhy> = new Set(['files', 'bytes', 'unreadable']);
@@ -167,7 +167,7 @@ export class FolderCapture {
     collectFiles(this.#index.top, '', files);
     const body = JSON.stringify({ last: this.#last, isPacked: this.#isPacked, files });
     const sum = createHash('sha256').update(body).digest('hex');
-    replaceFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
+    replaceSavedFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
     this.#isSaved = true;
   }
 
@@ -463,7 +463,7 @@ export class FolderCapture {
   #leavePack(pack: Buffer): void {
     const folder = outgoingOf(this.#place);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    replaceFile(join(folder, createHash('sha256').update(pack).digest('hex')), pack);
+    replaceSavedFile(join(folder, createHash('sha256').update(pack).digest('hex')), pack);
   }
 
   /** Returns the objects of a snapshot that the repository has; null when a tree is missing. */

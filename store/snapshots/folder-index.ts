@@ -92,7 +92,7 @@ export type LookBounds = {
   readonly isTemporary: (name: string) => boolean;
   /** Ignored files that are captured all the same. */
   readonly include: readonly IgnoreRule[];
-  /** What the person has set for all repositories. */
+  /** The person's settings for all repositories. */
   readonly personal: PersonalSettings;
   /** Whether changes are watched for from here on. Ignored folders are not. */
   readonly isWatched: boolean;

@@ -31,7 +31,7 @@ export class FolderWatch<Folder> {
   static #mostOfUser: number | undefined;
   /** Events of all folders of this process. */
   static #events = 0;
-  /** What is to be told of watches that were wanting. */
+  /** A sentence about missing watches, to be told. */
   static #shortage: string | null = null;
 
   readonly #most: number;

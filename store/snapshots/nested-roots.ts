@@ -5,7 +5,7 @@ import { isInside } from '../../system/process/places.ts';
 import { type Entry, rewoundIn } from '../log/entries.ts';
 import { knowledgeIn } from './folder-knowledge.ts';
 import { isFolder, parseChanges, type RawPath } from './listing.ts';
-import { readNotes } from './read-notes.ts';
+import { readSnapshotNotes } from './read-notes.ts';
 import type { ShadowReading } from './run-held.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
 import { nameTree } from './snapshot-ids.ts';
@@ -79,7 +79,7 @@ async function createComparison(
   try {
     const printed = await run(gitArguments(git, { gitDir }, args), { env: shadowEnvironment(), cwd: gitDir });
     const contents = new Set(parseChanges(printed).map(({ path }) => path));
-    const [has, had] = await Promise.all([readNotes(reading, now), readNotes(reading, known)]);
+    const [has, had] = await Promise.all([readSnapshotNotes(reading, now), readSnapshotNotes(reading, known)]);
     return (here, there) =>
       contents.has(isOuter ? here : there) || isOther([has.permissions, here], [had.permissions, there]);
   } catch {

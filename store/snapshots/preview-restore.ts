@@ -5,7 +5,7 @@ import type { SnapshotCaps } from './capture-folder.ts';
 import { bytesOf, foldersOf, isAtOrBelow, isFolder, type RawPath, showPath, type SnapshotChange } from './listing.ts';
 import type { ShadowPlace } from './shadow.ts';
 import { findUnknown, type NestedRoot } from './nested-roots.ts';
-import { createAbsenceJudge, readNotes } from './read-notes.ts';
+import { createAbsenceJudge, readSnapshotNotes } from './read-notes.ts';
 import { listGitFolders, type Omitted, type UncapturedWhy } from './snapshot-notes.ts';
 import { compareSnapshots, type SnapshotMeans } from './take-snapshot.ts';
 import { lstatSync } from 'node:fs';
@@ -107,7 +107,7 @@ async function findGitFolders(
   { now, to }: Pick<Restoring, 'now' | 'to'>,
 ): Promise<readonly UntakenFile[]> {
   const reading = { ...place, git, run };
-  const [there, then] = await Promise.all([readNotes(reading, now), readNotes(reading, to)]);
+  const [there, then] = await Promise.all([readSnapshotNotes(reading, now), readSnapshotNotes(reading, to)]);
   // Snapshots were once taken without rules, and of the top it is known alone where it had none.
   if (then.rules === null) return [];
   const [has, had] = [new Set(listGitFolders(there)), new Set(listGitFolders(then))];

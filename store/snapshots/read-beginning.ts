@@ -3,7 +3,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { bytesOf, type RawPath } from './listing.ts';
 
-/** Of a longer file only the whole lines up to here count. */
+/** A longer file counts up to here, whole lines only. */
 const MOST_BYTES = 1024 * 1024;
 
 const toWholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);

@@ -12,7 +12,7 @@ import { ITSELF, judgeAbsence, parseNotes, type SnapshotNotes, type UncapturedWh
 const NOTES = ['modes', 'omitted', 'rules'] as const;
 
 /** Rejects with what git said. */
-export async function readNotes(reading: ShadowReading, snapshot: string): Promise<SnapshotNotes> {
+export async function readSnapshotNotes(reading: ShadowReading, snapshot: string): Promise<SnapshotNotes> {
   requireSnapshotId(snapshot);
   const ids = await listBlobs(reading, snapshot, []);
   const texts = await readTexts(
@@ -34,7 +34,7 @@ export async function createAbsenceJudge(
   paths: readonly RawPath[],
   which: 'of all' | 'of listed' = 'of all',
 ): Promise<(path: RawPath) => UncapturedWhy | null> {
-  const all = await readNotes(reading, snapshot);
+  const all = await readSnapshotNotes(reading, snapshot);
   const notes = which === 'of all' ? all : { ...all, isOmittedInPart: false };
   const folders = new Set(['', ...paths.flatMap(foldersOf).map((folder) => `${folder}/`)]);
   const ids = await listBlobs(reading, nameTree(snapshot, 'files'), ['-r']);

@@ -7,7 +7,7 @@ import { type IgnoreRule, type IgnoreRules, isIgnored, parseIgnoreFile } from '.
 import { bytesOf, type RawPath } from './listing.ts';
 import { readBeginning } from './read-beginning.ts';
 import { homedir } from 'node:os';
-import { type AskedPlace, RepositoryQuestion } from './ask-repository.ts';
+import { type RepositoryPlace, RepositoryQuestion } from './ask-repository.ts';
 
 /** Rules of a repository, and whether it ignores the case of names. */
 export type OwnRules = { readonly rules: readonly IgnoreRules[]; readonly ignoresCase: boolean };
@@ -15,7 +15,7 @@ export type OwnRules = { readonly rules: readonly IgnoreRules[]; readonly ignore
 /** The rules that hold for a folder from outside of it, and the top of its repository. */
 export type RulesAbove = OwnRules & { readonly top: RawPath | null };
 
-/** What a person has set for all repositories. */
+/** A person's settings for all repositories. */
 export type PersonalSettings = {
   /** What is ignored, as the text of a file of rules. */
   readonly rules: string;
@@ -167,7 +167,7 @@ type Known = {
 };
 
 /** `common` is the folder of git's own that work trees share. */
-type CasePlace = Omit<AskedPlace, 'folder'> & { readonly common: RawPath };
+type CasePlace = Omit<RepositoryPlace, 'folder'> & { readonly common: RawPath };
 
 const configOf = ({ common }: CasePlace): RawPath => `${common}/config`;
 

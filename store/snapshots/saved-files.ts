@@ -47,7 +47,7 @@ export function readSaved(path: string): Saved | null {
   return isWhole ? (parseStored(Buffer.from(body)) as Saved | null) : null;
 }
 
-export function replaceFile(path: string, content: string | Buffer): void {
+export function replaceSavedFile(path: string, content: string | Buffer): void {
   writeFileSync(`${path}.new`, content, 'latin1');
   renameSync(`${path}.new`, path);
 }

@@ -42,7 +42,7 @@ export function noteRoom(gitDir: string, room: ShadowRoom): void {
   writeJsonFile(roomFile(gitDir), room, 'not durable');
 }
 
-/** Of so many folders one is looked at for an estimate. */
+/** One of so many folders is looked at for an estimate. */
 const ONE_OF = 32;
 const FOLDERS = Array.from({ length: 256 }, (_, at) => at.toString(16).padStart(2, '0'));
 

@@ -34,7 +34,7 @@ export type SnapshotMeans = {
   readonly git: string;
   readonly run: RunHeld;
   readonly caps: SnapshotCaps;
-  /** What the snapshot is of, for people who read the history with git. */
+  /** The subject of the snapshot, for people who read the history with git. */
   readonly about?: CaptureAbout;
   readonly include?: readonly string[];
   /** Snapshots whose files count as captured, whatever rule matches them since. */

@@ -46,14 +46,14 @@ export class TrackedFiles {
     const printed = index === '' ? '' : this.#question.ask(index, { gitFolder, top, folder });
     if (printed === null) return known?.paths ?? NO_TRACKED;
     const isSame = known?.printed === printed || (known === undefined && printed === '');
-    const paths = known && isAlike && isSame ? known.paths : { sorted: sortedNames(printed, ignoresCase), ignoresCase };
+    const paths = known && isAlike && isSame ? known.paths : { sorted: sortNames(printed, ignoresCase), ignoresCase };
     if (!isSame) this.#version += 1;
     this.#listed.set(folder, { index, printed, paths });
     return paths;
   }
 }
 
-function sortedNames(printed: string, ignoresCase: boolean): readonly RawPath[] {
+function sortNames(printed: string, ignoresCase: boolean): readonly RawPath[] {
   const names = namesIn(printed);
   return ignoresCase ? names.map(foldCase).toSorted(compareUnits) : names;
 }

@@ -22,14 +22,9 @@ export type Marks = {
   readonly staged: readonly Stretch[];
   /** The positions of snipped entries (L7). */
   readonly snipped: ReadonlySet<number>;
-  /**
-   * Messages that were too large for their run, by position, and how many characters of each are
-   * shown (L6).
-   */
+  /** Messages too large for their run, by position, with the characters shown of each (L6). */
   readonly cut: ReadonlyMap<number, number>;
-  /**
-   * Images and documents before this position may have made a request too large (L12, L24, L25).
-   */
+  /** Images and documents before this position may have been too large (L12, L24, L25). */
   readonly bareBefore: number;
   /** The position of the last epoch, -1 without one, and how it tells of changes. */
   readonly epochAt: number;
@@ -48,10 +43,7 @@ export type Marks = {
   readonly refusedAt: number;
 };
 
-/**
- * Characters that are shown of the messages of one run that were too large, together, and of one
- * alone.
- */
+/** Characters shown of one run's too large messages, together, and of one alone. */
 const CUT_TOGETHER = 20_000;
 const CUT_ALONE = 4_000;
 

@@ -30,8 +30,8 @@ const ERROR_SHARE = 0.2;
 export function previewText(text: string, limit: number, name: string, what: 'result' | 'message' = 'result'): string {
   if (text.length <= limit) return text;
   const room = Math.floor(limit * ERROR_SHARE);
-  const errors = what === 'result' ? errorsBetween(text, cutMiddle(text, limit - room), room) : [];
-  const { head, tail } = cutMiddle(text, errors.length === 0 ? limit : limit - room);
+  const errors = what === 'result' ? errorsBetween(text, clipMiddle(text, limit - room), room) : [];
+  const { head, tail } = clipMiddle(text, errors.length === 0 ? limit : limit - room);
   const cut = `${groupDigits(text.length - head.length - tail.length)} characters left out`;
   return [
     head,
@@ -49,7 +49,7 @@ function errorsBetween(text: string, { head, tail }: Ends, room: number): readon
 
 type Ends = { readonly head: string; readonly tail: string };
 
-function cutMiddle(text: string, limit: number): Ends {
+function clipMiddle(text: string, limit: number): Ends {
   const head = text.slice(0, headEnd(text, Math.ceil(limit * 0.6)));
   return { head, tail: text.slice(tailStart(text, Math.max(head.length, text.length - Math.floor(limit * 0.4)))) };
 }

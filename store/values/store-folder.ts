@@ -45,13 +45,13 @@ export async function storeIdentity(dir: string, files: Files = nodeFiles): Prom
   const path = `${dir}/store.json`;
   try {
     const known = files === nodeFiles ? opened.get(dir)?.id : undefined;
-    if (known !== undefined && !files.exists(path)) throw goneError(dir);
+    if (known !== undefined && !files.exists(path)) throw storeGoneError(dir);
     files.makeFolder(`${dir}/tmp`);
     if (!files.exists(path)) await create(files, dir, path);
     // Taken before it is read: a change in between shows at the next look.
     const stamp = stampOf(dir);
     const found = parseStoreIdentity(dir, path, await files.read(path));
-    if (known !== undefined && known !== found.id) throw goneError(dir);
+    if (known !== undefined && known !== found.id) throw storeGoneError(dir);
     if (files === nodeFiles) opened.set(dir, { id: found.id, stamp });
     return found;
   } catch (error) {
@@ -68,13 +68,14 @@ export function requireStore(dir: string, files: Files): void {
   if (known === undefined || (known.stamp !== null && known.stamp === stampOf(dir))) return;
   const path = `${dir}/store.json`;
   try {
-    if (!files.exists(path) || parseStoreIdentity(dir, path, files.readNow(path)).id !== known.id) throw goneError(dir);
+    if (!files.exists(path) || parseStoreIdentity(dir, path, files.readNow(path)).id !== known.id)
+      throw storeGoneError(dir);
   } catch (error) {
     throw toStoreError('open the store', dir, error);
   }
 }
 
-function goneError(dir: string): StoreError {
+function storeGoneError(dir: string): StoreError {
   const sentence = `the store in ${dir} has gone since it was opened: its folder was moved, removed or replaced`;
   return new StoreError('unavailable', `${sentence}. Put it back, or start this process again for another store`);
 }

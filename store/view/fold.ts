@@ -24,7 +24,7 @@ type Known = { readonly length: number; readonly state: unknown };
 /** By lineage and fold: the state of the longest view that was asked for. */
 const known = new WeakMap<object, Map<object, Known>>();
 
-/** Returns the state after all entries, which nobody may change. */
+/** Returns the state after all entries; don't change it. */
 export function foldEntries<State>(fold: Fold<State>, entries: Entries): State {
   if (!isExtended(entries)) {
     const state = fold.begin();

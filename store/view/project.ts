@@ -48,7 +48,7 @@ export type ProjectMemo = {
  * for message the same objects.
  */
 type Projected = {
-  /** What decides how they are sent. */
+  /** The settings that decide how they are sent. */
   readonly how: readonly unknown[];
   /** The number of parts that they are made of. */
   readonly parts: number;

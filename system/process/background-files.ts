@@ -39,17 +39,11 @@ export type BackgroundRecord = {
   readonly startedAt: number;
   readonly endedAt?: number;
   readonly end?: BackgroundEnd;
-  /**
-   * The position of the reply after which the model was told of the end; `known`: the model ended
-   * the command itself.
-   */
+  /** The reply after which the model was told of the end; `known`: it ended the command itself. */
   readonly told?: number | 'known';
 };
 
-/**
- * `from`, `to`, `total` and `kept` are byte positions in all that the command has written; what
- * came before `kept` is gone.
- */
+/** `from`, `to`, `total`, `kept`: byte positions in all output; what precedes `kept` is gone. */
 type OutputPart = {
   readonly bytes: Buffer;
   readonly from: number;
@@ -82,10 +76,7 @@ export type BackgroundCommands = {
   endSession(session: string): Promise<void>;
   /** Ends all processes of a command. Returns null for an unknown id. */
   stop(session: string, id: string): Promise<BackgroundRecord | null>;
-  /**
-   * Returns the ends that the model has not been told of, and again those told after the reply at
-   * `since`.
-   */
+  /** Returns the ends that the model has not read, and those told after the reply at `since`. */
   news(session: string, since: number): readonly BackgroundNews[];
   /** Ends all commands that this worker has started. */
   close(): Promise<void>;
@@ -112,10 +103,7 @@ export function sessionFolderOf(root: string, session: string): string {
 /** A session's files are removed after so many days where its worker died before it could. */
 const KEPT_DAYS = 30;
 
-/**
- * Removes old sessions' files; a command that still runs is kept. `now` is in milliseconds since
- * the epoch.
- */
+/** Removes old sessions' files, except of running commands. `now`: ms since the epoch. */
 export function sweepBackground(root: string, now: number): void {
   for (const folder of listEntries(root).map(({ name }) => join(root, name))) {
     const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? now;

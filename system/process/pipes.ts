@@ -121,7 +121,7 @@ function pipeAt(path: string, own: number): Pipe {
 // command reaches: elsewhere one could open them first.
 const BATCH = 48;
 const PREFIX = 'pipe-';
-/** What a killed process has left is removed when it is as old. */
+/** Leftovers of a killed process are removed at this age. */
 const OLD_MS = 24 * 3_600_000;
 
 class PipeStock {

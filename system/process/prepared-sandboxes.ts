@@ -25,7 +25,7 @@ const LOOK_MS = 2;
 /** A pipe takes as much at once; a longer command gets a sandbox of its own. */
 const MOST_SCRIPT = 48 * 1024;
 const SIZE_DIGITS = 8;
-/** What a shell prints when it waits, and nothing else does first. */
+/** A waiting shell prints this first. */
 const READY = '+';
 /** At the end of its input it ends. */
 const WAITING = `printf ${READY}; read -rN ${SIZE_DIGITS} size && read -rN "$size" script && eval "$script"`;
@@ -40,7 +40,7 @@ type Prepared = {
 type Waiting = {
   /** The arguments of the sandbox, up to the command. */
   readonly sandboxArgs: readonly string[];
-  /** What was mounted on this machine before it was built. */
+  /** The mounts of this machine before it was built. */
   readonly mounts: string;
   /** Resolves with null when it could not be started. */
   readonly started: Promise<Prepared | null>;
@@ -153,7 +153,7 @@ class Preparing implements PreparedSandboxes {
     if (this.#forget(waiting)) void waiting.started.then((prepared) => prepared && closeEnds(prepared));
   }
 
-  /** Returns false for one that does not wait any more. */
+  /** Returns false for one that doesn't wait. */
   #forget(waiting: Waiting): boolean {
     clearTimeout(waiting.timer);
     return this.#waiting.delete(waiting);

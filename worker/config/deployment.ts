@@ -8,7 +8,7 @@ import type { Env } from '../../connection/data-folder.ts';
 import { GRPC, readGrpcFailure } from '../../connection/grpc-failure.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
-/** What a session does when another build becomes current. */
+/** A session's move when another build becomes current. */
 export type Versioning = 'auto-upgrade' | 'pinned';
 
 export type WorkerDeployment = {

@@ -22,7 +22,7 @@ const recordSchema = identitySchema.extend({
   ui: z.string().optional(),
   /** Milliseconds since the epoch. */
   startedAt: z.number(),
-  /** The process that stops it when nobody uses it any more. */
+  /** The process that stops an unused server. */
   watch: identitySchema.optional(),
 });
 

@@ -177,7 +177,7 @@ type Final = Worker['options'];
 
 type OwnWorkers = {
   readonly workers: readonly Worker[];
-  /** What comes between the end of the user's worker and that of the others. */
+  /** Runs between the end of the user's worker and that of the others. */
   readonly leave: () => Promise<void>;
   readonly end: () => Promise<void>;
 };

@@ -33,6 +33,6 @@ export type RootSnapshot = {
   readonly names: readonly string[];
   /** Values of a shared store: packs of git with what is new in it, for other hosts. */
   readonly packs?: readonly Hash[];
-  /** What is not captured; absent when everything is. */
+  /** Omissions; absent when everything is captured. */
   readonly leftOut?: { readonly count: number; readonly first: string };
 };

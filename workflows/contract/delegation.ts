@@ -4,10 +4,7 @@ import type { CallKey, Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal } from './loop.ts';
 import type { MessageBody } from './people.ts';
 
-/**
- * The workflow that does the work of a call. It outlives the caller's continue-as-new, and reports
- * its end (L63).
- */
+/** The workflow that does a call's work. It outlives continue-as-new, and reports its end (L63). */
 export const DELEGATED_TYPE = 'perdure.delegatedWork';
 
 /** The name of the tool whose calls start agents. */
@@ -112,10 +109,7 @@ export type DelegatedEnd =
   | { readonly kind: 'told'; readonly text: string }
   | { readonly kind: 'stopped'; readonly ended: boolean };
 
-/**
- * Characters of JSON of an end that travels with what the next step appends: an answer is short, or
- * lies in the store.
- */
+/** Characters of JSON of an end that travels along: an answer is short, or lies in the store. */
 export const LARGEST_PLAIN = 4_096;
 
 /**
@@ -136,10 +130,7 @@ export type DelegatedInput = {
   readonly root?: SessionId;
 };
 
-/**
- * The signal with which work reports. Anyone can signal: a report that fits no open call is
- * ignored.
- */
+/** The signal that reports work. Anyone can send it: one that fits no open call is ignored. */
 export const DELEGATED_SIGNAL = 'delegated';
 
 export type DelegatedReport = { readonly key: CallKey; readonly end: DelegatedEnd };

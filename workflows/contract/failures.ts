@@ -10,7 +10,7 @@ export const MODEL_ATTEMPT_DIED = 'ModelAttemptDied';
  */
 export const STORE_CORRUPT = 'StoreCorrupt';
 
-/** The host of the session has lost its folder: the step is made where that can be restored (T18). */
+/** The session's host has lost its folder: the step goes where it can be restored (T18). */
 export const HOST_EMPTIED = 'HostEmptied';
 
 /**

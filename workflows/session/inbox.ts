@@ -37,10 +37,7 @@ export const sessionTitle = (prompt: string): string => prompt.trim().slice(0, 1
 
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly string[] };
 
-/**
- * `size`: characters as JSON, counted once, because the total is needed after every signal of a
- * burst.
- */
+/** `size`: characters as JSON, counted once: each signal of a burst needs the total. */
 type WaitingMessage = { readonly message: UserMessage; readonly size: number };
 
 export class Inbox {
@@ -116,10 +113,7 @@ export class Inbox {
     return all;
   }
 
-  /**
-   * Whether a handover can carry the queue. If not, iterations go on in this workflow run until
-   * they have taken enough.
-   */
+  /** Whether a handover can carry the queue; if not, iterations go on in this workflow run. */
   get isCarriable(): boolean {
     return this.size <= CARRIED_SIZE;
   }

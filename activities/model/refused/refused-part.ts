@@ -39,7 +39,7 @@ export function partToLeaveOut(verdict: Verdict, body: ModelRequest): RefusableP
       return hasSummary ? REFUSABLE.summaries : undefined;
     case 'refused_field':
       if (verdict.field !== BETA_HEADER) return partOfField(verdict.field, body);
-      return sentPart(partOfBeta(verdict.detail, body), body);
+      return findSentPart(partOfBeta(verdict.detail, body), body);
     default:
       return undefined;
   }
@@ -51,7 +51,7 @@ function partOfField(field: string, body: ModelRequest): RefusablePart | undefin
 }
 
 /** Changes of tools that a summary includes are sent as long as it is. */
-function sentPart(part: RefusablePart | undefined, { messages }: ModelRequest): RefusablePart | undefined {
+function findSentPart(part: RefusablePart | undefined, { messages }: ModelRequest): RefusablePart | undefined {
   return part === REFUSABLE.inlineTools && !changesTools(messages) ? REFUSABLE.summaries : part;
 }
 

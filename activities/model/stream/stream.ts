@@ -20,7 +20,7 @@ export function anthropicModel(client: Anthropic): ModelPort {
     };
     const middleware = [createByteReporter(alive)];
     const options = { signal, headers, middleware, maxRetries: 0, timeout: 24 * 3_600_000 };
-    // As `client.messages.create` does it, which would write the whole conversation as one text.
+    // `client.messages.create` would write the whole conversation as one text.
     return client.post('/v1/messages', { ...options, body: encodeRequest(body), stream: true });
   };
 }

@@ -66,7 +66,7 @@ export function programQuery(root: string, request: QueryRequest, say: (line: st
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { identity, program, session, resume } = request;
   if (session !== undefined) return sessionQuery(folder, session, shortHash(identity));
-  if (program !== undefined) return namedQuery(folder, program, shortHash(identity));
+  if (program !== undefined) return openNamedQuery(folder, program, shortHash(identity));
   for (const left of takeLeftSessions(folder))
     say(`session ${left}, which an earlier process of this program began, was cut off: options.resume goes on with it`);
   return anonymousQuery(resume ?? newSessionId(), trackOpenSessions(folder));
@@ -75,7 +75,7 @@ export function programQuery(root: string, request: QueryRequest, say: (line: st
 /** How often a named program of this process has asked each query. */
 const counts = new Map<string, number>();
 
-function namedQuery(folder: string, name: string, identity: string): ProgramQuery {
+function openNamedQuery(folder: string, name: string, identity: string): ProgramQuery {
   const id = `named-${shortHash(name)}`;
   const key = `${join(folder, id)} ${identity}`;
   const count = counts.get(key) ?? 0;

@@ -51,10 +51,7 @@ export function getSessionInfo(
   });
 }
 
-/**
- * Reads the messages of a session, oldest first, also those before a compaction. Resolves to an
- * empty list when the session does not exist.
- */
+/** Reads a session's messages, oldest first, across compactions; empty without a session. */
 export function getSessionMessages(
   sessionId: string,
   options: GetSessionMessagesOptions = {},

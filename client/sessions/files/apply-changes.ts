@@ -17,14 +17,14 @@ import {
   showPath,
   type SnapshotChange,
 } from '../../../store/snapshots/listing.ts';
-import { readNotes } from '../../../store/snapshots/read-notes.ts';
+import { readSnapshotNotes } from '../../../store/snapshots/read-notes.ts';
 import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
 import { describeUnchanged, findUncaptured } from '../../../store/snapshots/uncaptured.ts';
 import { foldersUp } from '../../../system/process/places.ts';
 import { type Programs, findPrograms } from '../../../system/process/programs.ts';
 import { onOneLine, reasonOf } from '../../../system/text.ts';
 import { ClientProblem } from '../../problem.ts';
-import { type Change, CheckoutFolder, type FoundFile, LINK, type Look } from './checkout-folder.ts';
+import { type Change, CheckoutFolder, type CheckoutFile, LINK_MODE, type Look } from './checkout-folder.ts';
 import { type RunInFolder, findGit, openShadowReading } from './read-shadow.ts';
 import { mkdtemp, readFile, rm, writeFile, realpath } from 'node:fs/promises';
 import { hasPacks } from '../../../store/snapshots/packs.ts';
@@ -104,7 +104,7 @@ type Plan = { readonly path: RawPath; readonly why?: ConflictKind } & (
 type Merging = {
   readonly kind: 'merge';
   readonly path: RawPath;
-  readonly here: FoundFile & { readonly stats: Stats };
+  readonly here: CheckoutFile & { readonly stats: Stats };
   readonly base: HeldFile | null;
   readonly wanted: HeldFile;
 };
@@ -119,13 +119,13 @@ function planFile({ path, from, to }: HeldPair, here: Look): Plan | Merging {
     return here === null ? { path, kind: 'same' } : { path, kind: 'delete', before: here.stats };
   }
   if (here === null || to === null) return { path, kind: 'leave', why: 'changed_here' };
-  const isLink = [here, to, from].some((each) => each?.mode === LINK);
+  const isLink = [here, to, from].some((each) => each?.mode === LINK_MODE);
   if (isLink || !here.isText) return { path, kind: 'leave', why: 'not_text' };
   return { path, kind: 'merge', here, base: from, wanted: to };
 }
 
 /** Compares contents; the mode of a missing file is that of none. */
-function isSame(here: FoundFile | null, other: HeldFile | null): boolean {
+function isSame(here: CheckoutFile | null, other: HeldFile | null): boolean {
   if (here === null || other === null) return here === other;
   return here.mode === other.mode && here.blob === other.blob;
 }
@@ -174,7 +174,7 @@ async function carryOut(
   for (const plan of plans) if (plan.kind === 'delete') note(plan.path, await checkout.remove(plan.path, plan.before));
   const writes = plans.filter((plan) => plan.kind === 'write');
   const isNew = writes.some(({ before }) => before === null);
-  const permissions = isNew ? (await readNotes(reading, to)).permissions : undefined;
+  const permissions = isNew ? (await readSnapshotNotes(reading, to)).permissions : undefined;
   const contents = readBlobs(
     reading,
     writes.flatMap(({ content }) => (typeof content === 'string' ? [content] : [])),
@@ -299,7 +299,7 @@ type MergePorts = {
 /** Three versions of a file; the blobs are those of snapshots, and none stands for an empty one. */
 type Versions = { readonly here: Buffer; readonly base: string | null; readonly wanted: string };
 
-/** Null where a version is not text. */
+/** The merged text; null where a version is binary. */
 type Merged = { readonly content: Buffer; readonly isClean: boolean } | null;
 
 /** Git's status counts the conflicts, and from 128 on it tells of a failure. */

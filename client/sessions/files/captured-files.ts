@@ -26,7 +26,7 @@ export function entriesBefore(entries: readonly Entry[], position: number): read
  * snapshot before the entries of `rest` holds: their capture comes with the next reply, or at the
  * end of the run. Returns null without any.
  */
-export function findUncaptured(shared: readonly Entry[], rest: readonly Entry[]): number | null {
+export function findUncapturedOutcome(shared: readonly Entry[], rest: readonly Entry[]): number | null {
   if (!isAfterCalls(rest[0]) && rest.some(({ kind }) => ['reply', 'files', 'run_ended'].includes(kind))) return null;
   const at = shared.findLastIndex(({ kind }) => ['reply', 'run_started', 'run_ended'].includes(kind));
   const reply = shared[at];

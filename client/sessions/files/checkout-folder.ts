@@ -25,14 +25,14 @@ import type { Programs } from '../../../system/process/programs.ts';
 import { codeOf } from '../../../system/text.ts';
 import { copyBy, isReplacingRefused, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
 
-export const LINK = '120000';
+export const LINK_MODE = '120000';
 const PROGRAM = '100755';
 
 /** A file with the hash of its content as git has it, or a link with that of its target. */
-export type FoundFile = { readonly mode: string; readonly blob: string; readonly isText: boolean };
+export type CheckoutFile = { readonly mode: string; readonly blob: string; readonly isText: boolean };
 
 /** `blocked`: a link or a file is in the way, or a folder in its place. */
-export type Look = (FoundFile & { readonly stats: Stats }) | null | 'blocked';
+export type Look = (CheckoutFile & { readonly stats: Stats }) | null | 'blocked';
 
 /** What has become of a file since it was looked at decides whether it is changed. */
 export type Change = 'done' | 'changed_here' | 'blocked';
@@ -69,7 +69,7 @@ export class CheckoutFolder {
     this.#programs = programs;
   }
 
-  /** Looks at a file. `deleted` are paths that are to be deleted: they are in nobody's way. */
+  /** Looks at a file. `deleted` are paths about to go: they block nothing. */
   async look(path: RawPath, deleted: ReadonlySet<RawPath>): Promise<Look> {
     if (!isBelow(path)) return 'blocked';
     try {
@@ -83,7 +83,7 @@ export class CheckoutFolder {
     }
   }
 
-  /** Reads a file that was looked at; null where it is no file any more. */
+  /** Reads a file that was looked at; null once it's something else. */
   async read(path: RawPath): Promise<Buffer | null> {
     try {
       return await this.#inFolderOf(path, false, (entry) =>
@@ -124,15 +124,15 @@ export class CheckoutFolder {
       await this.#clearLeft(folder);
       const temporary = entryIn(folder, Buffer.from(ownTemporaryName('apply')));
       try {
-        const isLike = mode === LINK || (await this.#fill(temporary, { ...file, entry }));
-        if (mode === LINK) await symlink(content, temporary);
+        const isLike = mode === LINK_MODE || (await this.#fill(temporary, { ...file, entry }));
+        if (mode === LINK_MODE) await symlink(content, temporary);
         if (!isUnchanged(await lookOnce(entry), before)) return 'changed_here';
         if (isLike) {
           await rename(temporary, entry);
           return 'done';
         }
       } catch (error) {
-        if (before?.isFile() !== true || mode === LINK || !isReplacingRefused(error)) throw error;
+        if (before?.isFile() !== true || mode === LINK_MODE || !isReplacingRefused(error)) throw error;
       } finally {
         await rm(temporary, { force: true });
       }
@@ -248,7 +248,7 @@ async function lookAt(entry: Buffer): Promise<Look> {
   if (stats.isSymbolicLink()) {
     const target = await readlink(entry, 'buffer');
     return {
-      mode: LINK,
+      mode: LINK_MODE,
       blob: startObjectHash('blob', target.length).update(target).digest('hex'),
       isText: false,
       stats,

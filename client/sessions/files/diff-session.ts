@@ -146,7 +146,7 @@ export async function findPairs(
   const first = firstSnapshots(stretch.entries);
   if (first.size === 0)
     throw new ClientProblem('refused', `no files of session ${session} were captured: see docs/time.md`);
-  if (fromLost && (lost === null || from !== undefined)) throw lostProblem(session, from);
+  if (fromLost && (lost === null || from !== undefined)) throw noLossProblem(session, from);
   const before = fromLost && lost ? lost : from === undefined ? first : snapshotsOf(session, stretch, from);
   const after = to === undefined ? lastSnapshots(stretch.entries) : snapshotsOf(session, stretch, to);
   const pairs: RootPair[] = [];
@@ -163,7 +163,7 @@ export async function findPairs(
   return pairs;
 }
 
-function lostProblem(session: SessionId, from: string | number | undefined): ClientProblem {
+function noLossProblem(session: SessionId, from: string | number | undefined): ClientProblem {
   if (from !== undefined)
     return new ClientProblem('refused', 'a comparison begins at a point or at the lost folder, not at both');
   const what = `this machine was not left with a captured folder of session ${session}`;
@@ -234,7 +234,7 @@ async function writeSections(
 
 const textOf = (bytes: Buffer): string | null => (isUtf8(bytes) ? bytes.toString('utf8') : null);
 
-/** The content of each version, empty where there is none. */
+/** The content of each version, empty for a missing one. */
 type Contents = { readonly from: Buffer; readonly to: Buffer };
 
 const NO_BLOB = '0'.repeat(40);

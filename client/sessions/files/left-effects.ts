@@ -5,7 +5,7 @@ import { callsBehind, findChangingCall } from './calls-behind.ts';
 export type RemainingEffect = {
   readonly name: string;
   readonly input: unknown;
-  /** `unknown`: nobody knows what became of the call. */
+  /** `unknown`: the call's end was lost. */
   readonly outcome: Outcome['log']['outcome'];
   /** Files that it has changed go back; whatever else it did stays done. */
   readonly filesGoBack?: true;

@@ -19,7 +19,7 @@ import { basename, dirname, resolve } from 'node:path';
 export type RewoundFile = ChangedFile & { readonly unnamed?: true };
 
 export type RewindPreview = {
-  /** The files that differ; null where nobody can tell. */
+  /** The files that differ; null if unknown. */
   readonly files: readonly RewoundFile[] | null;
   /** Files that differ and are not listed: a worker lists some thousands. */
   readonly moreFiles: number;
@@ -137,7 +137,7 @@ function openReading(open: () => ShadowReading | undefined): ShadowReading | nul
   }
 }
 
-/** What surrounds names in a command. */
+/** Characters that surround names in a command. */
 const BETWEEN = /[\s'"`=:;,|&<>(){}[\]]+/;
 
 /**

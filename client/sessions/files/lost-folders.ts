@@ -18,7 +18,7 @@ export type LostFolder = {
   readonly host: string;
   /** The session has come back: the snapshots alone have what lay in its folders. */
   readonly isBack: boolean;
-  /** What differs from the session's newest files; null where that cannot be told here. */
+  /** Differences from the session's newest files; null where they cannot be read here. */
   readonly changes: { readonly files: number; readonly insertions: number; readonly deletions: number } | null;
   /**
    * Whether the session has captured these very files at some time, so that nothing is lost with

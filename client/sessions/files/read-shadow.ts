@@ -73,7 +73,7 @@ export function findGit(dataDir: string, env: Environment): FoundGit {
   };
 }
 
-/** What was found out by trying, for each environment that this process was given. */
+/** Findings by trial, for each environment of this process. */
 const sandboxes = new RecentMap<string, Promise<Sandbox>>(4);
 
 /** Git runs as it does for a worker: held as the commands of agents are, where that works here. */

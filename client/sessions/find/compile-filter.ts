@@ -57,7 +57,7 @@ function clauseOf(term: FieldTerm, options: CompileOptions): string | null {
   if (term.field === 'idle') return term.not ? null : phaseClause(runningPhase, attributes);
   if (looks && grows.has(term.field)) return null;
   if (term.field === 'status') return oneOf('ExecutionStatus', term.values.map(statusOf), term.not);
-  if (term.field === 'phase') return failedOrPhaseClause(term, options);
+  if (term.field === 'phase') return failureOrPhaseClause(term, options);
   if (term.field === 'age') return ageClause(term, now);
   if (term.field === 'id' && term.operator === '=' && !term.not) return oneOfTexts('WorkflowId', term.values);
   return attributes ? attributeClause(term, now) : null;
@@ -95,17 +95,17 @@ const memoPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNI
  * A session that is under way may have failed before: memos decide, unless only sessions at rest
  * are asked for.
  */
-function failedOrPhaseClause(term: FieldTerm, { attributes, settled }: CompileOptions): string | null {
+function failureOrPhaseClause(term: FieldTerm, { attributes, settled }: CompileOptions): string | null {
   const values = term.values.filter((value) => value !== FAILED);
   if (values.length === term.values.length) return phaseClause(term, attributes);
   const others = values.length === 0 ? null : phaseClause({ ...term, values }, attributes);
   if (!attributes || (term.not && settled !== true)) return term.not ? others : null;
-  const failed = failedClause(term.not);
+  const failed = failureClause(term.not);
   if (others === null) return values.length === 0 ? failed : null;
   return term.not ? `${failed} AND ${others}` : `(${failed} OR ${others})`;
 }
 
-function failedClause(not: boolean): string {
+function failureClause(not: boolean): string {
   const { name } = ATTRIBUTES.reason;
   const status = oneOf('ExecutionStatus', ['Failed', 'Terminated', 'TimedOut'], not);
   const reason = oneOf(name, ['completed', 'aborted_streaming', 'aborted_tools'], !not);

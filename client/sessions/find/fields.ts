@@ -55,7 +55,7 @@ const reasons: Readonly<Record<TerminalReason, true>> = {
   structured_output_failed: true,
 };
 
-/** Stands beside the phases, as in lists: the last run ended badly, or a failure ended the session. */
+/** A term for sessions whose last run ended badly, or that a failure ended. */
 export const FAILED = 'failed';
 
 export const fields = {

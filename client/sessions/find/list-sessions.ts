@@ -140,7 +140,7 @@ async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncI
 /** Yields sessions newest first, or in the filter's order. */
 export async function* listSessions(finder: Finder, options: Wanted): AsyncIterable<SessionInfo> {
   const plan = await planSearch(finder, options);
-  const found = plan.filter.sort === undefined ? newestSessions(finder, plan) : sortedSessions(finder, plan);
+  const found = plan.filter.sort === undefined ? newestSessions(finder, plan) : streamSorted(finder, plan);
   if (!options.running || plan.looks) yield* found;
   else for await (const group of inGroups(found, SERVER_PAGE)) yield* await lookAtRunning(finder.readRunning, group);
 }
@@ -165,7 +165,7 @@ export async function matching(
   return looked.filter((session) => matchesFilter(filter, session, now));
 }
 
-async function* sortedSessions(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
+async function* streamSorted(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
   yield* (await collectSorted(finder, plan)).sessions;
 }
 

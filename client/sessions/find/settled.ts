@@ -12,7 +12,7 @@ export type SettledPhase = (typeof SETTLED)[number];
 
 type Search = { readonly filter: Filter; readonly now: number; readonly isOpen: boolean };
 
-/** Terms that a settled phase alone decides; whether a session has failed is told by its last end. */
+/** Terms that a settled phase alone decides; the last end says whether a session has failed. */
 const isOfPhase = (term: Term): boolean =>
   term.kind === 'field' && (term.field === 'idle' || (term.field === 'phase' && !term.values.includes(FAILED)));
 

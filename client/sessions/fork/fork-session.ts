@@ -23,7 +23,7 @@ import type { ForWorkers } from '../../../workflows/contract/task-queue.ts';
 import { ClientProblem } from '../../problem.ts';
 import { carryAt, type CarryAt } from '../carry-at.ts';
 import type { ActOptions } from '../decide.ts';
-import { findUncaptured, snapshotsBefore } from '../files/captured-files.ts';
+import { findUncapturedOutcome, snapshotsBefore } from '../files/captured-files.ts';
 import { goBack } from '../files/plan-rewind.ts';
 import type { SessionDescription } from '../info.ts';
 import type { NewestStep } from '../newest-head.ts';
@@ -104,7 +104,7 @@ export async function startFork(
   const inherited = await optionsOf(ports.temporal, origin);
   const files = await planFiles({ described, point: askedPoint, session, head: newest.head }, request);
   // The conversation tells of nothing that its files do not have yet.
-  const uncaptured = files && findUncaptured(entriesAt(askedPoint), askedPoint.rest);
+  const uncaptured = files && findUncapturedOutcome(entriesAt(askedPoint), askedPoint.rest);
   const point = uncaptured === null ? askedPoint : await findPoint(String(uncaptured));
   const options = withChanges<RunOptions>({ ...inherited, ...(files && { cwd: files.to }) }, request.options ?? {});
   const queue = await firstMessages(ports, request);

@@ -10,7 +10,7 @@ export type FileEdit = {
   /** Name of the call in links: `run-iteration-index`. */
   readonly anchor: string;
   readonly tool: string;
-  /** Null for a file that was written whole. */
+  /** The text before; null for a file that was written whole. */
   readonly before: string | null;
   readonly after: string;
   /** Whether the call has ended well; null while it has not ended. */
@@ -105,7 +105,7 @@ function endEdits(state: Found, call: AskedCall, { isError, log }: Outcome): voi
   file.standing += count;
 }
 
-/** Returns the files that calls have changed: one that waits has not, nor one that failed or was refused. */
+/** Returns the files that calls have changed, without calls that wait, failed or were refused. */
 export function listTouchedFiles(items: readonly Item[]): readonly TouchedFile[] {
   return standingFiles(foldItems(found, items)).map(([path, { edits }]) => ({ path, edits }));
 }

@@ -15,12 +15,12 @@ export type Step = {
   /** Name of the activity: callModel, runTool, … */
   readonly name: string;
   readonly run: number;
-  /** Null for steps outside iterations: the opening and the end of a run. */
+  /** The iteration; null for the opening and the end of a run. */
   readonly iteration: number | null;
   readonly askedAt: number;
   /** When the last attempt began; null when no worker has taken the step yet. */
   readonly beganAt: number | null;
-  /** Null while the step goes on. */
+  /** Milliseconds since the epoch; null while the step goes on. */
   readonly endedAt: number | null;
   readonly attempt: number;
   /** Identity of the process that made the last attempt. */
@@ -90,7 +90,7 @@ export function stepReader(client: Client): StepReader {
             : step;
         if (known.lost !== true) return known;
         const key = `${session} ${id} ${step.askedAt}`;
-        const sign = lostSign(known, pending.get(id)) ?? signs.get(key);
+        const sign = signOfLoss(known, pending.get(id)) ?? signs.get(key);
         if (sign !== undefined) signs.set(key, sign);
         return { ...known, ...aliveUntil(known, heartbeatMs, sign) };
       }),
@@ -138,7 +138,7 @@ async function withPending(
 }
 
 /** The last heartbeat of the attempt before this one; undefined when this one has had its own. */
-function lostSign({ beganAt }: Step, pending: Pending | undefined): number | undefined {
+function signOfLoss({ beganAt }: Step, pending: Pending | undefined): number | undefined {
   const sign = timeOf(pending?.lastHeartbeatTime);
   return sign > 0 && (beganAt === null || sign < beganAt) ? sign : undefined;
 }

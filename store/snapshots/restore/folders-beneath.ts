@@ -46,7 +46,7 @@ export class FoldersBeneath {
     for (const { fd } of this.#open.splice(0)) closeSync(fd);
   }
 
-  /** Tells whether a folder is there; a link to one is none. */
+  /** Tells whether a folder is there; a link to one doesn't count. */
   has(path: RawPath): boolean {
     try {
       this.#enter(path);

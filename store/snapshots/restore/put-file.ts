@@ -53,7 +53,7 @@ export type PutMeans = {
   readonly onStep: (kind: PutStep, path: RawPath) => void;
 };
 
-/** What is about to be done. */
+/** The next step. */
 export type PutStep = 'create' | 'fill' | 'keep' | 'replace' | 'overwrite' | 'permit';
 
 type Blob = { readonly id: string; readonly size: number };

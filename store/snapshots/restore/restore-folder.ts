@@ -19,7 +19,7 @@ import { wholeLines } from '../read-beginning.ts';
 import { clearStaged, StagedFiles } from './staged-files.ts';
 import { temporaryName } from './temporary-names.ts';
 import { join } from 'node:path';
-import { readText, replaceFile } from '../saved-files.ts';
+import { readText, replaceSavedFile } from '../saved-files.ts';
 
 export type RestoreRequest = {
   readonly place: ShadowPlace;
@@ -55,7 +55,7 @@ export type RestoreAnswer =
   /** Nothing was written: something that no snapshot holds is where a folder is to be. */
   | { readonly kind: 'in_the_way'; readonly path: RawPath };
 
-/** What is about to be done. */
+/** The next step. */
 export type RestoreStep = {
   readonly kind:
     PutStep | 'delete' | 'remove_folder' | 'make_folder' | 'close_folder' | 'permit_folder' | 'clear' | 'end';
@@ -424,7 +424,7 @@ class OthersFolders {
     const own = new Set([...known, ...toBe]);
     const others = now.filter((folder) => this.#folders.has(folder) || !own.has(folder));
     const isSame = others.length === this.#folders.size && others.every((folder) => this.#folders.has(folder));
-    if (!isSame) replaceFile(this.#path, others.join('\0'));
+    if (!isSame) replaceSavedFile(this.#path, others.join('\0'));
   }
 }
 

@@ -1,6 +1,6 @@
 // A timeline in a terminal, and the lines of `perdure logs`.
 import { expect, test } from 'vitest';
-import { callLine, readTranscript, stepLine } from '../../../cli/commands/logs.ts';
+import { formatLoggedCall, readTranscript, stepLine } from '../../../cli/commands/logs.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { timelineLines } from '../../../cli/render/timeline.ts';
 import type { Bar, BarSegment } from '../../../client/sessions/history/bars.ts';
@@ -117,7 +117,7 @@ test('a call that waits says so, for how long, and what it would do; the step th
   const [model, tool] = steps as [Step, Step];
   expect([hasAsked(model), hasAsked(tool)]).toEqual([false, true]);
   expect(stepLine(plain, tool, named(tool), hasAsked(tool))).toMatch(/ run 2 #7 {4}bash {16}asked {2}by /);
-  expect(callsOf(tool).map((call) => callLine(plain, call))).toEqual([
+  expect(callsOf(tool).map((call) => formatLoggedCall(plain, call))).toEqual([
     expect.stringMatching(/^ {4}└ bash npm test {2}waits for a decision, for 5 min( \d s)? so far$/),
   ]);
   const ofAgent = { ...waits, agent: { session, call: 'c-2', path: ['helper'] } };

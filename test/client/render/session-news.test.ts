@@ -1,7 +1,7 @@
 // The lines that `perdure dev` says about sessions, from two looks at them.
 import { expect, test } from 'vitest';
 import { createPaint } from '../../../client/paint.ts';
-import { type Look, newsLines } from '../../../client/render/session-news.ts';
+import { type NewsLook, newsLines } from '../../../client/render/session-news.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Terminal } from '../../../workflows/contract/loop.ts';
@@ -12,8 +12,8 @@ const SINCE = 1_000;
 type Changes = Omit<Partial<SessionInfo>, 'session'>;
 const seen = (changes: Changes = {}, id = 's-1'): SessionInfo =>
   description({ session: id as SessionId, startedAt: SINCE, ...changes });
-const look = (...sessions: readonly SessionInfo[]): Look => new Map(sessions.map((each) => [each.session, each]));
-const news = (before: Look | null, now: Look) =>
+const look = (...sessions: readonly SessionInfo[]): NewsLook => new Map(sessions.map((each) => [each.session, each]));
+const news = (before: NewsLook | null, now: NewsLook) =>
   newsLines({ before, now, since: SINCE }, { paint: createPaint(false), self: 'perdure', clock: '14:03:20' });
 
 /** Of one session, without the time and the session's name. */

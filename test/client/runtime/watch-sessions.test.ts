@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { watchSessions, type WatchSessions } from '../../../client/runtime/watch-sessions.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import type { Look } from '../../../client/render/session-news.ts';
+import type { NewsLook } from '../../../client/render/session-news.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { description } from '../support.ts';
@@ -18,7 +18,7 @@ async function watched(sessions: WatchSessions['sessions'], looks: number) {
   const seen: (readonly SessionInfo[])[] = [];
   const said: string[] = [];
   await new Promise<void>((resolve) => {
-    const tell = (_: Look | null, now: Look): void => {
+    const tell = (_: NewsLook | null, now: NewsLook): void => {
       seen.push([...now.values()]);
       if (seen.length === looks) resolve();
     };

@@ -54,7 +54,7 @@ function place(sandbox: Sandbox = group, offline = false) {
         const run = theirs.find((tool) => 'name' in tool && tool.name === name)!.run as (input: unknown) => unknown;
         return { text: String(await run(input)), bad: false };
       } catch (error) {
-        return { text: String((error as Error).message), bad: true };
+        return { text: (error as Error).message, bad: true };
       }
     },
   };
