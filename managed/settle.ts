@@ -68,7 +68,7 @@ export function findTarget({ facts, projection }: Timeline, event: SettlingEvent
   if (wait) return { kind: 'open', wait };
   const settled = facts.findLast(({ settles, type }) => settles === id && isEndBy(event, type));
   if (settled) return { kind: 'settled', fact: settled };
-  if (isEarly(projection, id)) return { kind: 'early' };
+  if (event.type === 'user.tool_confirmation' && isEarly(projection, id)) return { kind: 'early' };
   throw wrong(event, at, `${id} does not wait`);
 }
 

@@ -16,8 +16,8 @@ type Place = ReturnType<typeof cliPlace>;
 type Event = BetaManagedAgentsSessionEvent;
 
 async function serve(place: Place, port: number): Promise<Command> {
-  const managed = ['--managed', join(place.root, 'agents'), '--managed-lease', '10s'];
-  const command = place.start(['serve', '--port', `${port}`, ...managed]);
+  const face = ['--managed', join(place.root, 'agents'), '--managed-lease', '10s'];
+  const command = place.start(['serve', '--port', `${port}`, ...face]);
   await until(() => command.out().includes('page '));
   onTestFinished(() => command.signal('SIGKILL'));
   return command;
