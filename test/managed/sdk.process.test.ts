@@ -229,8 +229,8 @@ test('a shell goes on where it was after its worker was killed, and the model kn
   expect(results[1]).toBe(`${join(cwd, 'a')}\nx y`);
   expect(results[2]).toContain('none');
   expect(results[3]).toBe(`${cwd}\ngone`);
-  const [first] = await model.waitForRequest(1).then(() => model.requests);
-  const tools = first?.body.tools as readonly { name: string; input_schema: { properties: object } }[];
+  type Offered = { readonly tools: readonly { name: string; input_schema: { properties: object } }[] };
+  const { tools } = (await model.waitForRequest(1)).body as Offered;
   expect(tools.map(({ name }) => name)).toEqual(['bash', 'edit', 'glob', 'grep', 'read', 'web_fetch', 'write']);
   expect(Object.keys(tools[0]?.input_schema.properties ?? {})).toEqual(['command', 'restart', 'timeout_ms']);
 });
