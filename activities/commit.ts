@@ -36,8 +36,8 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
 }
 
 /**
- * Queues an item where a call waits for a worker of its environment (G74). The workflow has the call
- * open by then: who ends an item after this sees it.
+ * Queues an item where a call waits for a worker of its environment (G74). The workflow has the
+ * call open by then: who ends an item after this sees it.
  */
 async function queueWork(
   { config, work }: Pick<Deps, 'config' | 'work'>,

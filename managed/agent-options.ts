@@ -37,7 +37,7 @@ export function optionsOfAgent(
   };
 }
 
-/** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read or captured. */
+/** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read. */
 function outsideOptions(
   environment: string,
   { type }: BetaEnvironment['config'],

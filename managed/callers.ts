@@ -50,7 +50,7 @@ export const nameOf = (caller: Caller): string => {
   return caller.kind === 'environment key' ? `environment ${caller.environment}` : `work ${caller.lease.work}`;
 };
 
-/** Returns the lease that a worker acts for, where the path is a session's. Throws ManagedError 403. */
+/** Returns the lease that a worker acts for on a session's path. Throws ManagedError 403. */
 export async function authorize(
   parts: CallerParts,
   caller: Caller,
@@ -95,7 +95,7 @@ async function liveLease({ queues }: CallerParts, environment: string, session: 
   return { environment, session, work, g: item.lease.g };
 }
 
-/** A lease that has lapsed counts until its calls are concluded, so that results under way arrive. */
+/** A lapsed lease counts until its calls are concluded, so that results under way arrive. */
 async function requireCounting({ queues }: CallerParts, { environment, work, g }: SessionLease): Promise<void> {
   const item = (await queues.of(environment).items()).get(work);
   const refusal = item ? refuseLease(item, g) : 'stopped';

@@ -22,7 +22,7 @@ export type ManagedRequest = {
   readonly lease: SessionLease | undefined;
   /** The name of the person or the worker who asks. */
   readonly person: string;
-  /** Throws ManagedError 403 when a person may not do what needs the role; a worker has its own table. */
+  /** Throws ManagedError 403 when a person may not do what needs the role; workers have none. */
   requires(role: Role): void;
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;

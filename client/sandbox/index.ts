@@ -5,7 +5,7 @@ import type { Anthropic } from '@anthropic-ai/sdk';
 import type { BetaRunnableTool, BetaToolRunContext } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import { IDEMPOTENCY_VARIABLE } from '../../system/idempotency-variable.ts';
 
-/** The part of the SDK's AgentToolContext that is needed: a worker gives it to its `tools` factory. */
+/** The part of the SDK's AgentToolContext that is needed, which a worker gives to its `tools`. */
 export type SandboxContext = {
   readonly client?: Anthropic | undefined;
   readonly session?: { readonly id: string } | undefined;

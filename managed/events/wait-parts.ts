@@ -110,7 +110,7 @@ type Content = ReturnType<typeof contentOfMessage>;
 type ContentOf = (bodies: Parameters<Part['make']>[1]) => { readonly content: Content; readonly is_error: boolean };
 type Place = { readonly use: string; readonly id: string };
 
-/** The result of a worker of a self-hosted environment, or what is said where there will be none. */
+/** The result of a self-hosted environment's worker, or what is said where there will be none. */
 function workerResultPart({ use, id }: Place, contentOf: ContentOf): Part {
   const type = 'user.tool_result';
   return {

@@ -9,7 +9,7 @@ import { parseBody, parseQuery } from '../shapes/parse.ts';
 import * as shapes from '../shapes/work.ts';
 import type { ServedName } from '../surface.ts';
 import { makeEnvironmentKey, sessionToken, workSecret } from './credentials.ts';
-import { concludeOverdue } from './overdue.ts';
+import { concludeOverdue } from './results.ts';
 import { isLive, openCall } from './view.ts';
 import type { FoundItem } from './work.ts';
 

@@ -50,7 +50,7 @@ export type Activities = {
   concludeLease(input: LeaseInput): Promise<void>;
 };
 
-/** The activities that a session schedules. The others serve callers that start sessions, and leases. */
+/** The activities that a session schedules. The others serve callers of sessions, and leases. */
 export type SessionActivities = Omit<Activities, 'storeText' | 'holdLease' | 'lapseLease' | 'concludeLease'>;
 
 /**

@@ -24,7 +24,10 @@ async function serve(place: Place, port: number): Promise<Command> {
 }
 
 /** `script` gets the file that effects are written to. */
-async function managed(script: (log: string) => readonly Reply[]) {
+async function managed(
+  script: (log: string) => readonly Reply[],
+  policy: 'always_allow' | 'always_ask' = 'always_allow',
+) {
   const log = join(tempDir(), 'log');
   const model = await modelFor(script(log));
   const place = cliPlace(model);
@@ -39,7 +42,7 @@ async function managed(script: (log: string) => readonly Reply[]) {
   const agent = await client.beta.agents.create({
     name: 'Coder',
     model: 'claude-sonnet-5-5',
-    tools: [{ type: 'agent_toolset_20260401' }],
+    tools: [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: policy } } }],
   });
   const session = (await client.beta.sessions.create({ agent: agent.id, environment_id: environment })).id;
   return {
@@ -258,4 +261,26 @@ test('of two sandboxes that poll one environment, one serves the session (G76)',
   await expectWhole(at, events);
   expect(linesOf(at.log)).toEqual(['one', 'two']);
   expect(both.filter((one) => one.said().includes('claimed work'))).toHaveLength(1);
+});
+
+test('a command that asks is confirmed while no sandbox is there, and denied while one is (G56 B7)', async () => {
+  const commands = (log: string) => [bash(append(log, 'one')), bash(append(log, 'two')), reply('Done.')];
+  const at = await managed(commands, 'always_ask');
+  await say(at.client, at.session, 'Go.');
+  const confirm = async (count: number, result: 'allow' | 'deny'): Promise<void> => {
+    const asked = await until(async () => {
+      const uses = (await listed(at.client, at.session)).filter(({ type }) => type === 'agent.tool_use');
+      return uses.length === count && uses.at(-1);
+    });
+    const event = { type: 'user.tool_confirmation' as const, tool_use_id: asked.id, result };
+    await at.client.beta.sessions.events.send(at.session, { events: [event] });
+  };
+  await confirm(1, 'allow');
+  const own = sandbox(at);
+  await confirm(2, 'deny');
+  const events = await turnEnd(at);
+  expect(linesOf(at.log)).toEqual(['one']);
+  expect(resultsIn(events)).toHaveLength(1);
+  expect(events.filter(({ type }) => type === 'agent.tool_result')).toHaveLength(1);
+  expect(own.said().match(/executing tool/g)).toHaveLength(1);
 });
