@@ -73,6 +73,8 @@ export type Deps = {
   readonly host?: SessionHost | undefined;
   /** With `host`: how sessions come and go between hosts (T18). */
   readonly hosts?: HostMeans;
+  /** Workspaces of new sessions are made in this folder where they are missing. */
+  readonly workspaces?: string;
   readonly log: Log;
   readonly observe: Observe;
   /** Redacts texts of others that are shown or stored, failures of the model API above all. */

@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { encodeMapToPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -53,18 +54,25 @@ const FILTERS = ['', 'tag:team=web', 'failed', 'lamp', 'sort:-cost'];
 const LONG_MS = 20_000;
 const TIMES = 5;
 const TOGETHER = 64;
+const LOOK_MS = 200;
 
 /** Measures at each of the counts, the smallest first. */
 export async function measureFleet(counts: readonly number[], say: Say): Promise<readonly FleetRow[]> {
   installRuntime(() => undefined);
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   const env = { ...process.env, PERDURE_DATA: join(root, 'data'), NO_COLOR: '1' };
-  const opened = await openWholeServer({ env, role: 'dev', say });
+  const open = (): Promise<OpenedServer> => openWholeServer({ env, role: 'dev', say });
+  let opened = await open();
   try {
     const rows: FleetRow[] = [];
     let there = 0;
     for (const count of counts.toSorted((one, other) => one - other)) {
-      await addSessions(opened, root, { from: there, to: count, say });
+      await startReal(opened, root, { from: there, to: Math.min(count, REAL) });
+      const store = await opened.storeId();
+      // Rows go into the file of a server that does not run: beside it, each waited for the other.
+      await opened.close();
+      await cloneRows(opened, root, { from: Math.max(there, REAL), to: count, store, say });
+      opened = await open();
       there = count;
       rows.push(...(await measureCommands(opened, env, count, say)), ...(await measurePages(opened, env, count, say)));
     }
@@ -75,23 +83,21 @@ export async function measureFleet(counts: readonly number[], say: Say): Promise
   }
 }
 
-type Range = { readonly from: number; readonly to: number; readonly say: Say };
+type Range = { readonly from: number; readonly to: number };
+
+const numbersOf = ({ from, to }: Range): readonly number[] =>
+  Array.from({ length: Math.max(to - from, 0) }, (_, n) => from + n);
 
 /** Sessions that are begun for real: the first of them are under way, without a worker. */
 const [UNDER_WAY, REAL] = [200, 600] as const;
 
-async function addSessions(opened: OpenedServer, cwd: string, { from, to, say }: Range): Promise<void> {
-  const { folder } = opened;
-  const before = (await stat(folder.temporalDb)).size;
-  const startedAt = performance.now();
+async function startReal(opened: OpenedServer, cwd: string, range: Range): Promise<void> {
   const few = createLimit(TOGETHER);
-  const numbers = Array.from({ length: to - from }, (_, n) => from + n);
   const store = await opened.storeId();
-  await Promise.all(numbers.filter((n) => n < REAL).map((n) => few(() => startOne(opened, cwd, n, store))));
-  await cloneRows(opened, cwd, { numbers: numbers.filter((n) => n >= REAL), store });
-  const seconds = (performance.now() - startedAt) / 1_000;
-  const bytes = ((await stat(folder.temporalDb)).size - before) / (to - from);
-  say(`${to} sessions: ${seconds.toFixed(0)} s, ${bytes.toFixed(0)} bytes of database each, load ${load()}`);
+  await Promise.all(numbersOf(range).map((n) => few(() => startOne(opened, cwd, n, store))));
+  // The others are copies of their rows, which the server writes a little later.
+  const { workflow } = opened.temporal.client;
+  while ((await workflow.count()).count < range.to) await sleep(LOOK_MS);
 }
 
 /** Of those at rest one in twenty ended badly, and as many were closed. */
@@ -102,21 +108,28 @@ async function startOne(opened: OpenedServer, cwd: string, n: number, store: str
   if (n % 20 === 1) await opened.temporal.client.workflow.getHandle(idOf(n)).terminate('the bench wants it closed');
 }
 
-type Clones = { readonly numbers: readonly number[]; readonly store: string };
+type Clones = Range & { readonly store: string; readonly say: Say };
 
-/** Rows of one transaction: the server waits for it. */
-const ROWS = 2_000;
+/** Rows of one transaction. */
+const ROWS = 5_000;
+
+/**
+ * The table has 46 indexes: they are kept in memory while it is filled, and nothing is to outlive a
+ * power cut.
+ */
+const FILLING = 'PRAGMA synchronous = OFF;\nPRAGMA cache_size = -600000;\nPRAGMA temp_store = MEMORY;\n';
 
 /** Writes rows of visibility like those of sessions at rest. */
-async function cloneRows(opened: OpenedServer, cwd: string, { numbers, store }: Clones): Promise<void> {
-  const child = spawn('sqlite3', ['-cmd', '.timeout 60000', opened.folder.temporalDb], {
-    stdio: ['pipe', 'inherit', 'inherit'],
-  });
+async function cloneRows(opened: OpenedServer, cwd: string, { store, say, ...range }: Clones): Promise<void> {
+  const { temporalDb } = opened.folder;
+  const [startedAt, before] = [performance.now(), (await stat(temporalDb)).size];
+  const child = spawn('sqlite3', ['-bail', temporalDb], { stdio: ['pipe', 'ignore', 'inherit'] });
   const ended = once(child, 'exit');
   child.stdin.write(
-    `CREATE TEMP TABLE models AS SELECT namespace_id, close_time, workflow_id, ${COPIED} FROM executions_visibility;\n` +
+    `${FILLING}CREATE TEMP TABLE models AS SELECT namespace_id, close_time, workflow_id, ${COPIED} FROM executions_visibility;\n` +
       'CREATE INDEX temp.models_by_id ON models (workflow_id);\n',
   );
+  const numbers = numbersOf(range);
   for (let at = 0; at < numbers.length; at += ROWS) {
     const rows = await Promise.all(numbers.slice(at, at + ROWS).map((n) => cloneOf(opened, cwd, n, store)));
     if (!child.stdin.write(`BEGIN;\n${rows.join('\n')}\nCOMMIT;\n`)) await once(child.stdin, 'drain');
@@ -124,6 +137,9 @@ async function cloneRows(opened: OpenedServer, cwd: string, { numbers, store }: 
   child.stdin.end();
   const [status] = (await ended) as [number];
   if (status !== 0) throw new Error(`sqlite3 ended with ${status}`);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const bytes = ((await stat(temporalDb)).size - before) / numbers.length;
+  say(`${range.to} sessions: ${seconds.toFixed(0)} s, ${bytes.toFixed(0)} bytes of database each, load ${load()}`);
 }
 
 const COPIED = '_version, workflow_type_name, status, history_length, encoding, task_queue, search_attributes';

@@ -133,7 +133,8 @@ export type PerdureClient = {
   undoRewind(session: string, options?: UndoOptions): Promise<UndoResult>;
   /**
    * Moves the session with its files to another host, where hosts share a store (T20): at once
-   * where it is at rest, else before its next model call. Needs a running worker there.
+   * where it is at rest, else before its next model call; while agents work for it in the
+   * background, when they have ended. Needs a running worker there.
    */
   move(session: string, options?: MoveOptions): Promise<Moved>;
   /**

@@ -48,7 +48,7 @@ import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 import { createModels } from '../models/models.ts';
 import { keptViewBytes, memoryThereIs } from './follow-memory.ts';
-import { findSessionHost, HOST_GRACE_MS, type HostSettings } from './config/session-host.ts';
+import { findSessionHost, HOST_GRACE_MS, type HostSettings, readWorkspaces } from './config/session-host.ts';
 import { HostedSessions } from '../store/hosted-sessions.ts';
 import { isQueueServed } from '../connection/worker-polls.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
@@ -179,6 +179,7 @@ export async function createDeps(
   };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   const hosted = new HostedSessions(dataDir);
+  const workspaces = readWorkspaces(env);
   return {
     store,
     live: openLive(settings, log),
@@ -216,6 +217,7 @@ export async function createDeps(
     places: sandbox.places,
     host,
     ...(host && { hosts: createHostMeans(hosted, settings.hosts) }),
+    ...(workspaces !== undefined && { workspaces }),
     defaults: chosen,
     work: new WorkQueues({ store, now: Date.now }),
     now: Date.now,

@@ -17,7 +17,7 @@ import { runToEnd } from './run/run.ts';
 import { findUndecodable } from './contract/undecodable.ts';
 import { noSpend } from './contract/loop.ts';
 import type { WorktreeEnd } from './contract/delegation.ts';
-import type { RunReport, SessionInput } from './contract/session.ts';
+import type { RunReport } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
 import { awaitAgents } from './delegated/carry-out.ts';
 import { reportToParent } from './delegated/reports.ts';
@@ -88,10 +88,13 @@ function hasWork({ inbox, isRewinding, hosting }: Session): boolean {
   return inbox.count > 0 && !isRewinding && !hosting.isMoving;
 }
 
-function firstCarry({ options }: SessionInput, chain: string): Carry {
+/** An agent begins where its parent works. */
+function firstCarry({ options, agent }: ResumedInput, chain: string): Carry {
+  const { host, place } = agent ?? {};
   const inbox = { queue: [], seen: [] };
   const nothing = { step: 0, head: null, runs: 0, begun: false, last: null, snips: [], run: null };
-  return { chain, options, inbox, context: noContext, ...nothing };
+  const at = { ...(host && { host }), ...(place && { place, workspace: place }) };
+  return { chain, options, inbox, context: noContext, ...nothing, ...at };
 }
 
 /** The result when not even the first run could be stored. */

@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { keySegment, parseStored, type Store, StoreError } from '../../store/values/store.ts';
+import type { SessionHost, WorkspacePlace } from '../../workflows/contract/hosts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 const host = z.object({ id: z.string(), name: z.string() });
@@ -53,4 +54,28 @@ export async function createHostRecord(
   const found = schema.safeParse(parseStored(created.bytes));
   // A create that took effect while its answer was lost finds itself.
   return found.success && found.data.nonce === own.nonce;
+}
+
+/** `host`: where a run was opened because its message names the folder. */
+export type Return = {
+  readonly session: SessionId;
+  readonly root: SessionId;
+  readonly host: SessionHost;
+  readonly place: WorkspacePlace;
+};
+
+/**
+ * Records that a session is back where it had left this folder: those who work there with it look
+ * for it by its last move.
+ */
+export async function recordReturn(store: Pick<Store, 'create' | 'read'>, back: Return): Promise<void> {
+  const { session, root, place } = back;
+  const { id, name } = back.host;
+  const { records, next } = await readHostRecords(store, root);
+  const last = records.findLast(({ folders }) => folders.includes(place.path));
+  if (!last || last.host.id === id) return;
+  const { head, folders, at } = last;
+  const record = { session, from: last.host.id, host: { id, name }, head, place, folders, at };
+  // Somebody else may have moved meanwhile: then that is the last move.
+  if (!(await createHostRecord(store, next, record))) await recordReturn(store, back);
 }

@@ -3,6 +3,7 @@
 import { readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
 import type { TakenOver, TakeOver } from '../../workflows/contract/hosts.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
 import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
 import { isLost } from '../../store/hosted-sessions.ts';
 import type { View } from '../../store/view/view.ts';
@@ -11,6 +12,7 @@ import { type Attempt, createGivenUpError } from '../attempt.ts';
 import { forAnotherWorker, leaveFolderToOthers } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
 import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
+import { isFolderThere } from './require-folder.ts';
 import { createHostRecord, type HostRecord, readHostRecords } from './host-record.ts';
 
 /** What a host needs in order to take sessions over. */
@@ -23,12 +25,14 @@ export function takeOver(deps: Deps): (attempt: Attempt, input: TakeOver) => Pro
       return leaveToAnother(attempt, 'this worker shares no store with the host of the session');
     const means: Means = { ...deps, host, hosts, snapshots };
     const joined = await findJoined(means, attempt, input);
-    if (joined) return describeTaken(means, input, joined, lostCalls(means, await readRun(means, attempt, input)));
+    if (joined) return joinOthers(means, attempt, input, joined);
     if (input.because === 'moved' && host.id === input.from.id)
       return leaveToAnother(attempt, `host ${host.name} is the one that the session leaves`);
     if (hosts.isLeaving()) return leaveToAnother(attempt, `host ${host.name} is draining`);
     if (input.because === 'away' && (await isAtWork(means, attempt, input))) return { kind: 'there' };
-    return restoreHere(means, attempt, input);
+    const { head } = input;
+    if (head === null) return { kind: 'refused', problem: 'nothing of this agent is stored yet' };
+    return restoreHere(means, attempt, { ...input, head });
   };
 }
 
@@ -37,21 +41,37 @@ async function isAtWork({ host, hosts }: Means, { temporal }: Attempt, { from, q
 }
 
 /**
- * Finds the host that an agent of the session has moved to already, or that an earlier attempt made
- * the session's without being heard. A record of an earlier move of the session has another head.
+ * Finds the host that the others who work in the folder have moved to already, or that an earlier
+ * attempt made the session's without being heard.
  */
-async function findJoined(
-  { store }: Means,
-  { session }: Attempt,
-  { root, from, head, place }: TakeOver,
-): Promise<HostRecord | null> {
-  const { records } = await readHostRecords(store, root);
-  const last = records.findLast(({ folders }) => folders.includes(place.path));
-  if (last?.from !== from.id || last.host.id === from.id) return null;
-  return last.session !== session || last.head === head ? last : null;
+async function findJoined(means: Means, attempt: Attempt, input: TakeOver): Promise<HostRecord | null> {
+  const { from, head, place, because } = input;
+  const { records } = await readHostRecords(means.store, input.root);
+  const ofFolder = records.filter(({ folders }) => folders.includes(place.path));
+  // What was written before the session came to its host is about earlier moves.
+  const since = ofFolder.slice(ofFolder.findLastIndex((one) => one.host.id === from.id && !isInPlace(one)) + 1);
+  const moves = since.filter((one) => !isInPlace(one));
+  const last = moves.at(-1);
+  const isOthers = (one: HostRecord): boolean => one.session !== attempt.session;
+  if (last) return moves[0]?.from === from.id && (isOthers(last) || last.head === head) ? last : null;
+  const restored = because === 'emptied' ? since.findLast(isOthers) : undefined;
+  return restored && (await isRestored(means, attempt, restored)) ? restored : null;
 }
 
-async function restoreHere(means: Means, attempt: Attempt, input: TakeOver): Promise<TakenOver> {
+/** A host that had lost the folder has restored it. */
+const isInPlace = ({ from, host }: HostRecord): boolean => from === host.id;
+
+/** Only that host can tell, and another takes its place when it does not for long. */
+async function isRestored({ host }: Means, { number }: Attempt, record: HostRecord): Promise<boolean> {
+  if (record.host.id === host.id) return isFolderThere(record.place.path);
+  leaveFolderToOthers(number, `host ${record.host.name} may have restored ${record.place.path}`);
+  return false;
+}
+
+/** A session that has something stored. */
+type Begun = TakeOver & { readonly head: Hash };
+
+async function restoreHere(means: Means, attempt: Attempt, input: Begun): Promise<TakenOver> {
   const { host, hosts, store, snapshots } = means;
   const run = await readRun(means, attempt, input);
   const { view, config } = run;
@@ -104,7 +124,7 @@ type StoredRun = { readonly view: View; readonly config: RunConfig };
 async function readRun(
   { transcripts, config }: Pick<Deps, 'transcripts' | 'config'>,
   { session }: Attempt,
-  { head }: TakeOver,
+  { head }: Begun,
 ): Promise<StoredRun> {
   const view = await transcripts.view(session, head);
   const started = view.entries.findLast((entry) => entry.kind === 'run_started');
@@ -118,12 +138,25 @@ function lastCapture(view: View): number {
 
 const MOST_CALLS = 20;
 
-/** Names the calls whose changes to files no snapshot has. */
-function lostCalls({ snapshots }: Means, { view, config }: StoredRun): readonly string[] {
-  return snapshots.uncapturedCalls(config, view).slice(0, MOST_CALLS);
+/** Names the calls whose changes to files no snapshot has that was taken until `at`. */
+function lostCalls({ snapshots }: Means, { view, config }: StoredRun, at = Infinity): readonly string[] {
+  return snapshots.uncapturedCalls(config, view, at).slice(0, MOST_CALLS);
 }
 
-/** Returns why a folder cannot be restored here, or null: what lies in its place may be another's. */
+/** The folders were restored for another session that works in them: its snapshot counts. */
+async function joinOthers(means: Means, attempt: Attempt, input: TakeOver, record: HostRecord): Promise<TakenOver> {
+  const { head, files } = input;
+  const { session, temporal } = attempt;
+  if (record.host.id === means.host.id) means.hosts.hosted.note(session, record.folders, temporal?.options.namespace);
+  // What leaving captured went into a restore of its own only.
+  const isTold = head === null || (files !== undefined && record.session === session);
+  const calls = isTold ? [] : lostCalls(means, await readRun(means, attempt, { ...input, head }), record.at);
+  return describeTaken(means, input, record, calls);
+}
+
+/**
+ * Returns why a folder cannot be restored here, or null: what lies in its place may be another's.
+ */
 async function whyOccupied(
   { hosts, host, dataDir }: Means,
   { session }: Attempt,

@@ -1,5 +1,5 @@
 // Finds the folders that a run is to work in, its workspace and the others, or says why it cannot.
-import { realpath, stat } from 'node:fs/promises';
+import { mkdir, realpath, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import type { WorkspacePlace } from '../../workflows/contract/activities.ts';
 import type { Deps } from '../deps.ts';
@@ -39,6 +39,18 @@ export async function findWorkspace(
     const problem = `the working directory ${cwd} cannot be used on this worker: ${reasonOf(error)}${moved}`;
     const isMissing = codeOf(error) === 'ENOENT';
     return { path: cwd, place: { path: cwd, file: '' }, problem, ...(isMissing && { isMissing }) };
+  }
+}
+
+/** Returns false where the folder that is to hold it is missing. */
+export async function makeWorkspace(cwd: string): Promise<boolean> {
+  try {
+    await mkdir(cwd, { mode: 0o700 });
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return true;
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 // Opens a run: takes the snapshot that it works with to its end (L57), or says why it cannot start.
+import { resolve } from 'node:path';
 import type { AlertKind, Notice, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
@@ -20,10 +21,11 @@ import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { deferLimit } from '../../tools/deferred-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
+import { recordReturn } from '../hosts/host-record.ts';
 import { emptiedFailure, isEmptied } from '../hosts/require-folder.ts';
 import { findRunModels } from './run-models.ts';
 import { createRunNews } from './run-news.ts';
-import { findExtraFolders, findWorkspace } from './folders.ts';
+import { findExtraFolders, findWorkspace, makeWorkspace } from './folders.ts';
 import { buildRules } from './rules.ts';
 import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
 import { isAboutSome, findIdleRules, mistakenRule } from '../../tools/rules/match-rules.ts';
@@ -69,15 +71,15 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const chosen = await findRunModels(deps, options);
     if (typeof chosen === 'string') return { kind: 'refused', detail: chosen };
-    const cwd = await findWorkspace(options.cwd, deps.dataDir, input.place);
+    const cwd = await findOrMakeWorkspace(deps, input);
     const extra = await findExtraFolders(
       options.additionalDirectories ?? deps.defaults.additionalDirectories,
       cwd.path,
       deps,
     );
     const missing = cwd.isMissing ? options.cwd : extra.missing;
-    if (cwd.isMissing && input.onHost && (await isEmptied(deps, attempt.session, options.cwd)))
-      throw emptiedFailure(deps, options.cwd);
+    const mayBeEmptied = input.onHost && (cwd.isMissing || !input.begins);
+    if (mayBeEmptied && (await isEmptied(deps, folderOf(attempt, input)))) throw emptiedFailure(deps, options.cwd);
     if (missing !== undefined) leaveToAnother(deps, attempt, input, `has no folder ${missing}`);
     if (deps.hosts?.isLeaving()) leaveToAnother(deps, attempt, input, 'is draining');
     const problem = (cwd.isMissing ? describeMissingFolder(deps, input) : undefined) ?? cwd.problem ?? extra.problem;
@@ -107,6 +109,8 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     await announceRun(deps, attempt, config, { ...started, step, news: await newsOf(config) });
     deps.attachments.prefetch(config);
     const host = hostOf(deps, attempt, input, [cwd.path, ...folders]);
+    if (host && !input.onHost && !input.begins)
+      await recordReturn(deps.store, { ...folderOf(attempt, input), host, place: cwd.place });
     const names = chosen.models.map(({ name }) => name);
     return {
       kind: 'opened',
@@ -118,6 +122,20 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     };
   };
 }
+
+/** The host that opens the first run of a session makes its folder, where it is set up to. */
+async function findOrMakeWorkspace({ dataDir, workspaces }: Deps, { options: { cwd }, place, onHost }: OpenRun) {
+  const found = await findWorkspace(cwd, dataDir, place);
+  const isToMake = found.isMissing && !onHost && place === undefined && resolve(cwd, '..') === workspaces;
+  if (!isToMake || !(await makeWorkspace(cwd))) return found;
+  return await findWorkspace(cwd, dataDir);
+}
+
+const folderOf = ({ session }: Attempt, { agent, options: { cwd } }: OpenRun) => ({
+  session,
+  root: agent?.root ?? session,
+  cwd,
+});
 
 /** Notes that the session works on this host, which it may leave unless it is to stay (T18). */
 function hostOf(

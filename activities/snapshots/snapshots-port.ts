@@ -47,8 +47,11 @@ export type Snapshots = {
    * It stays on this machine. Null where the session was never captured here, or capturing failed.
    */
   captureLeft(session: SessionId, root: string): Promise<string | null>;
-  /** Names the calls that may have changed files since the last capture. */
-  uncapturedCalls(config: RunConfig, view: View): readonly string[];
+  /**
+   * Names the calls that may have changed files since the last capture of those taken until `at`,
+   * in milliseconds since the epoch.
+   */
+  uncapturedCalls(config: RunConfig, view: View, at: number): readonly string[];
   /** Checks the files of a fork out into a folder of its own (T10). Throws what git said. */
   checkOut(about: CheckOutAbout): Promise<FilesCheckedOut>;
   close(): Promise<void>;

@@ -12,6 +12,7 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
+import { isAgentNotice } from '../../store/view/agent-end.ts';
 import type { View } from '../../store/view/view.ts';
 import type { FilesEntry, RootSnapshot } from '../../store/snapshots/files-entry.ts';
 import { findLastSnapshot } from '../../store/snapshots/compare.ts';
@@ -220,8 +221,8 @@ export class WorkerSnapshots implements Snapshots {
 
   readonly rootsOf = rootsOf;
 
-  uncapturedCalls(config: RunConfig, view: View): readonly string[] {
-    return view.from(findUnjudged(view)).flatMap((entry) => effectsIn(this.#options, config, entry));
+  uncapturedCalls(config: RunConfig, view: View, at: number): readonly string[] {
+    return view.from(findUnjudged(view, at)).flatMap((entry) => effectsIn(this.#options, config, entry));
   }
 
   checkOut(about: CheckOutAbout): Promise<FilesCheckedOut> {
@@ -307,13 +308,16 @@ function rootsOf({ cwd, folders = [] }: Pick<RunConfig, 'cwd' | 'folders'>): rea
 type UnjudgedEntries = { readonly fresh: readonly Entry[]; readonly isOwed: boolean };
 
 /**
- * Finds the first entry that no stored capture has looked at. A capture that is stored with a reply
- * was taken before that reply.
+ * Finds the first entry that no stored capture has looked at, of those taken until `at`. A capture
+ * that is stored with a reply was taken before that reply; one of a host that was left at will,
+ * after all calls.
  */
-function findUnjudged(view: View): number {
+function findUnjudged(view: View, at = Infinity): number {
+  const isCapture = (entry: Entry | undefined): boolean => entry?.kind === 'files' && entry.at <= at;
   let position = view.length - 1;
-  while (position >= 0 && view.at(position)?.kind !== 'files') position -= 1;
+  while (position >= 0 && !isCapture(view.at(position))) position -= 1;
   const captured = position;
+  if (isOfMove(view.at(captured + 1))) return captured + 1;
   while (position > 0) {
     const kind = view.at((position -= 1))?.kind;
     if (kind === 'reply') return position;
@@ -322,9 +326,14 @@ function findUnjudged(view: View): number {
   return captured + 1;
 }
 
-/** Tells whether a call may have changed files, or a run has begun. */
+const isOfMove = (entry: Entry | undefined): boolean =>
+  entry?.kind === 'notice' && entry.notice.kind === 'host_changed' && entry.notice.because === 'moved';
+
+/** Tells whether a call or an agent may have changed files, or a run has begun. */
 function mayHaveChanged(means: Pick<SnapshotsOptions, 'tools'>, config: RunConfig, entries: readonly Entry[]): boolean {
-  return entries.some((entry) => entry.kind === 'run_started' || effectsIn(means, config, entry).length > 0);
+  const isSign = (entry: Entry): boolean =>
+    entry.kind === 'run_started' || (entry.kind === 'notice' && isAgentNotice(entry.notice));
+  return entries.some((entry) => isSign(entry) || effectsIn(means, config, entry).length > 0);
 }
 
 /** Names the calls of a reply that may have changed files. */

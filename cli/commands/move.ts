@@ -15,7 +15,7 @@ export function moveCommand(program: Command, cli: Cli): void {
       const status = await steerSession(cli, { id, operation: operations.move, request }, (session, moved) =>
         cli.say(
           moved.kind === 'later'
-            ? `session ${session} moves before its next model call`
+            ? `session ${session} moves before its next model call, or when its background agents have ended`
             : `session ${session} is on host ${oneLine(moved.host.name, 60)} now`,
         ),
       );

@@ -187,7 +187,9 @@ export const move = defineOperation<MoveOptions, Moved>({
   status: 202,
   body: z.strictObject({ host: text.describe('the PERDURE_HOST of its workers; absent: any other').optional() }),
   answer: z.looseObject({
-    kind: z.enum(['moved', 'later']).describe('`later`: before its next model call, when no call of it runs'),
+    kind: z
+      .enum(['moved', 'later'])
+      .describe('`later`: before its next model call, or when its background agents have ended'),
     host: z.looseObject({ id: text, name: text }).optional(),
   }),
   done: 'Moving.',

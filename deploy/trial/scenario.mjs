@@ -1,10 +1,15 @@
-// What is tried against the installation: the README's example over HTTP with an approval, a worker
-// that is killed while a call waits, and new processes for old ones while sessions work.
+// What is tried against the installation: the README's example over HTTP with an approval, workers
+// that are killed while a call waits, a program of the Managed Agents API whose workers are killed,
+// and new processes for old ones while sessions work.
 import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'node:https';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 const WORKERS = ['worker-1', 'worker-2'];
 const PATIENCE_MS = 120_000;
@@ -22,6 +27,7 @@ export async function runScenario(installation, { task, say }) {
   for (const worker of WORKERS) writeFileSync(join(workspaceOf(installation, worker), 'main.ts'), 'let one = 1;\n');
   await approved(installation, api, { task, say });
   await killed(installation, api, { task, say });
+  await managed(installation, { task, say });
   await upgraded(installation, api, { task, say });
 }
 
@@ -42,15 +48,51 @@ async function approved(installation, api, { task, say }) {
 async function killed(installation, api, { task, say }) {
   const { session } = await api.post('/sessions', { prompt: task });
   const call = await waitingCall(api, session);
+  await killWorkers(installation);
+  await decide(api, session, call);
+  await completed(api, session);
+  say('both workers killed while a call waited, started again by the file: completed');
+}
+
+async function killWorkers(installation) {
   for (const worker of WORKERS) {
     const { ended } = installation.container(worker);
     installation.container(worker).signal('SIGKILL');
     assert.notEqual(await ended, 0);
   }
-  await decide(api, session, call);
-  await completed(api, session);
-  say('both workers killed while a call waited, started again by the file: completed');
 }
+
+const MANAGED = fileURLToPath(new URL('managed-program.mjs', import.meta.url));
+
+async function managed(installation, { task, say }) {
+  const secrets = installation.volume('secrets');
+  // The program knows the page's name and its certificate, as a machine elsewhere would.
+  const hosts = join(secrets, '..', 'hosts-elsewhere');
+  writeFileSync(hosts, `127.0.0.1 localhost\n${installation.addressOf('serve')} ${PAGE_NAME}\n`);
+  execFileSync('mount', ['--bind', hosts, '/etc/hosts']);
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(secrets, 'tls.crt') };
+  const args = [MANAGED, `https://${PAGE_NAME}:${PAGE_PORT}`, tokenIn(secrets), task];
+  const program = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(program, 'exit');
+  const told = [];
+  for await (const line of createInterface({ input: program.stdout })) {
+    told.push(JSON.parse(line));
+    if (told.at(-1).type === 'session.status_running' && told.length === 1) await killWorkers(installation);
+  }
+  const [status] = await ended;
+  assert.equal(status, 0);
+  const { session, listed, text } = told.at(-1);
+  assert.deepEqual(
+    listed.filter((type) => type === 'user.message'),
+    ['user.message', 'user.message'],
+  );
+  assert.ok(listed.includes('agent.tool_use') && text.length > 0);
+  const worker = WORKERS.find((name) => existsSync(join(workspaceOf(installation, name), session, 'LINES.md')));
+  assert.ok(worker, 'no worker has the folder of the managed session');
+  say(`a program of the Managed Agents API, its workers killed amid its first turn: answered twice by ${worker}`);
+}
+
+const tokenIn = (secrets) => JSON.parse(readFileSync(join(secrets, 'people.json'), 'utf8'))[0].token;
 
 async function upgraded(installation, api, { task, say }) {
   const begun = await Promise.all(Array.from({ length: 4 }, () => api.post('/sessions', { prompt: task })));
@@ -109,10 +151,9 @@ const PAGE_PORT = 8443;
  */
 function openApi({ address, secrets }) {
   const ca = readFileSync(join(secrets, 'tls.crt'));
-  const [{ token }] = JSON.parse(readFileSync(join(secrets, 'people.json'), 'utf8'));
   const headers = {
     host: `${PAGE_NAME}:${PAGE_PORT}`,
-    authorization: `Bearer ${token}`,
+    authorization: `Bearer ${tokenIn(secrets)}`,
     'content-type': 'application/json',
   };
   const ask = (method, path, { body, key, wait = 60_000 } = {}) =>

@@ -72,9 +72,15 @@ function describeWorktree(end: WorktreeEnd | undefined): string {
   }
 }
 
+const HAS_ENDED = ', which worked in the background and has ended';
+
+/** Tells whether a notice reports the end of an agent in the background. */
+export const isAgentNotice = (notice: Notice): boolean =>
+  notice.kind === 'attachment' && notice.source.startsWith('agent ') && notice.source.endsWith(HAS_ENDED);
+
 /** Throws StoreError, but not when the agent's transcript is damaged: its parent's is whole. */
 export async function agentNotice(store: Store, { agent, title, end }: AgentNews): Promise<Notice> {
-  const source = `agent ${agent} (${JSON.stringify(title)}), which worked in the background and has ended`;
+  const source = `agent ${agent} (${JSON.stringify(title)})${HAS_ENDED}`;
   const text =
     end.kind === 'failed'
       ? `It failed: ${onOneLine(end.detail)}.`

@@ -107,7 +107,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['deps', 'activities/deps.ts', 'activities/guards.ts'],
   ['model', 'activities/model/'],
   ['compaction', 'activities/compaction/'],
-  ['runs', 'activities/run/', 'activities/hosts/require-folder.ts'],
+  ['runs', 'activities/run/', 'activities/hosts/host-record.ts', 'activities/hosts/require-folder.ts'],
   ['hosts', 'activities/hosts/'],
   ['activities', 'activities/'],
   ['network', 'connection/network/'],

@@ -3,18 +3,20 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { agentsOf } from '../support/agents.ts';
-import { agentCall, byPrompt } from '../support/by-prompt.ts';
-import { gate, reply, toolUse } from '../../scripted-model/index.ts';
+import { gate, reply, toolUse, type ParsedRequest } from '../../scripted-model/index.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
 import { follower } from '../support/follower.ts';
-import { harness, type Harness } from '../support/harness.ts';
+import { clientOf, harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
+import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 
 const here = { id: 'here', name: 'host-one' };
 const elsewhere = { id: 'elsewhere', name: 'host-two' };
 const call = reply([toolUse('bash', { command: 'echo x >> calls.log' })]);
+
+const isAbout = ({ messages }: ParsedRequest, words: string): boolean =>
+  JSON.stringify(messages.at(-1)).includes(words);
 
 /** The queues that activities of the session went to, by their type. */
 async function queuesOf(h: Harness, id: string): Promise<ReadonlySet<string>> {
@@ -300,27 +302,39 @@ test('a session whose run ends with the step under way moves then (T20)', async 
   await other.stop();
 });
 
-test('a session whose agents work in its folder in the background does not move without them (T20 L71)', async () => {
-  const config = { snapshots: true };
-  const held = gate();
+test('a worker that is set up to makes the workspace of a new session, and of no other (PERDURE_WORKSPACES)', async () => {
+  const folder = tempDir();
   const h = await harness({
-    script: byPrompt({
-      'Go.': [reply([agentCall('A.', { background: true })]), reply('It is on its way.'), reply('It has ended.')],
-      'A.': [reply('Three.', { hold: held.hold })],
-    }),
-    worker: { host: here, config },
+    script: [reply([toolUse('write', { path: 'a', content: 'a\n' })]), reply('One.')],
+    worker: { host: here },
+    env: { PERDURE_WORKSPACES: folder },
+  });
+  const cwd = join(folder, 'sesn_1');
+  const session = await h.open('Go.', { cwd });
+  await session.ended(1);
+  expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('a\n');
+  rmSync(cwd, { recursive: true });
+  await session.send('Go on.');
+  expect(await session.ended(2)).toMatchObject({
+    terminal: { detail: expect.stringContaining('is gone from host host-one') as string },
+  });
+  expect(existsSync(cwd)).toBe(false);
+  const below = await h.open('Go.', { cwd: join(cwd, 'below') });
+  await until(async () => /host host-one has no folder/.test((await below.lastFailure()) ?? ''));
+  expect(existsSync(cwd)).toBe(false);
+});
+
+test('a question aside does not wait for the host of its session, which is away (T20 L58)', async () => {
+  const h = await harness({
+    script: (request) => (isAbout(request, 'Where are you?') ? reply('Elsewhere.') : reply('One.')),
+    worker: { host: here, config: { snapshots: true, hosts: { graceMs: 600_000 }, memory: false } },
   });
   const session = await h.open('Go.');
   await session.ended(1);
-  const agent = await until(async () => (await agentsOf(h, session.id)).find(({ id }) => id !== session.id) ?? null);
-  const refusals = [
-    [session.id, 'Agents of the session are at work in its folder'],
-    [agent.id, 'An agent moves with the session that started it'],
-  ] as const;
-  for (const [id, why] of refusals) {
-    const move = h.client.workflow.getHandle(id).executeUpdate('move', { args: [{}] });
-    await expect(move).rejects.toMatchObject({ cause: { message: expect.stringContaining(why) as string } });
-  }
-  held.release();
-  await session.ended(2);
+  await h.worker.stop();
+  const other = await h.startWorker({ host: elsewhere, dataDir: join(h.cwd, '..', 'other-data') });
+  const aside = await clientOf(h, h.taskQueue).askAside(session.id, 'Where are you?');
+  expect(aside).toMatchObject({ answer: 'Elsewhere.' });
+  expect(await session.memo()).toMatchObject({ host: here });
+  await other.stop();
 });

@@ -2,20 +2,14 @@
 // their newest files.
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
-import { expect, onTestFinished, test } from 'vitest';
+import type { Client } from '@temporalio/client';
+import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { jsonLines, modelFor, readyWorker } from '../support/cli.ts';
-import { type HostPlace, hostCluster } from '../support/host-cluster.ts';
+import { connectTo, type HostPlace, hostCluster } from '../support/host-cluster.ts';
 import { until } from '../support/until.ts';
 
 const BYPASS = ['--permission-mode', 'bypass'] as const;
-
-async function connect({ env }: HostPlace): Promise<Client> {
-  const connection = await Connection.connect({ address: String(env['TEMPORAL_ADDRESS']) });
-  onTestFinished(() => connection.close());
-  return new Client({ connection, namespace: String(env['TEMPORAL_NAMESPACE']) });
-}
 
 /** Waits until the session's host has said what it has, and another is to take it over. */
 async function untilOffered(client: Client, session: string): Promise<void> {
@@ -51,7 +45,7 @@ test('sessions at rest and at work leave a host that drains with their newest fi
   const work = (await one.run('start', ...BYPASS, '--cwd', working, 'make it')).out.trim();
   await until(() => model.requests.length === 4);
   const second = await readyWorker(two);
-  const client = await connect(two);
+  const client = await connectTo(two);
   first.signal('SIGTERM');
   for (const [session, folder] of [
     [rest, resting],

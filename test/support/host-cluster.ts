@@ -4,7 +4,8 @@
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { inject } from 'vitest';
+import { Client, Connection } from '@temporalio/client';
+import { inject, onTestFinished } from 'vitest';
 import { reply, toolUse, type ScriptedModel } from '../../scripted-model/index.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
 import { cliPlace } from './cli.ts';
@@ -42,16 +43,25 @@ export async function hostCluster(model: ScriptedModel, settings = '') {
   };
 }
 
+/** A client of the server that the hosts share; it cannot read what they seal. */
+export async function connectTo({ env }: HostPlace): Promise<Client> {
+  const connection = await Connection.connect({ address: String(env['TEMPORAL_ADDRESS']) });
+  onTestFinished(() => connection.close());
+  return new Client({ connection, namespace: String(env['TEMPORAL_NAMESPACE']) });
+}
+
 export const wipe = (place: HostPlace): void => {
   for (const folder of [place.data, place.cwd]) rmSync(folder, { recursive: true, force: true });
 };
 
-/** Takes the workspace away from where other hosts would find it, and returns where it is. */
-export function hideWorkspace({ cwd }: HostPlace): string {
-  const hidden = `${cwd}.of-the-host`;
-  renameSync(cwd, hidden);
+/** Takes a folder away from where other hosts would find it, and returns where it is. */
+export function hideFolder(folder: string): string {
+  const hidden = `${folder}.of-the-host`;
+  renameSync(folder, hidden);
   return hidden;
 }
+
+export const hideWorkspace = ({ cwd }: HostPlace): string => hideFolder(cwd);
 
 export const readFile = (place: HostPlace, name: string): string => readFileSync(join(place.cwd, name), 'utf8');
 

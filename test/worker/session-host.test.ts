@@ -2,7 +2,7 @@
 // keeps.
 import { expect, test } from 'vitest';
 import { machineId } from '../../system/process/identity.ts';
-import { findSessionHost, readDrainPolicy } from '../../worker/config/session-host.ts';
+import { findSessionHost, readDrainPolicy, readWorkspaces } from '../../worker/config/session-host.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const bucket = 's3://bucket/prefix';
@@ -35,5 +35,15 @@ test('PERDURE_ON_DRAIN lets sessions stay unless it says that they leave; anythi
   expect(readDrainPolicy({})).toBe('stay');
   expect(() => readDrainPolicy({ PERDURE_ON_DRAIN: 'move' })).toThrow(
     /^PERDURE_ON_DRAIN is "move": give "stay" or "leave"$/,
+  );
+});
+
+test('PERDURE_WORKSPACES is an absolute path, or is refused in one line', () => {
+  expect(['', ' /workspaces/ '].map((value) => readWorkspaces({ PERDURE_WORKSPACES: value }))).toEqual([
+    undefined,
+    '/workspaces',
+  ]);
+  expect(() => readWorkspaces({ PERDURE_WORKSPACES: 'work' })).toThrow(
+    /^PERDURE_WORKSPACES is "work": give an absolute path$/,
   );
 });

@@ -2,7 +2,7 @@
 // session's folder go to the workers that have its disk. A machine with a store of its own needs no
 // host: all of its workers have all of its folders (W7, W10).
 import { randomBytes } from 'node:crypto';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { hostName, machineId } from '../../system/process/identity.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
@@ -36,6 +36,17 @@ export function readDrainPolicy(env: Env): DrainPolicy {
   const setting = env['PERDURE_ON_DRAIN']?.trim() || 'stay';
   if (setting === 'stay' || setting === 'leave') return setting;
   throw new SetupProblem(`PERDURE_ON_DRAIN is ${JSON.stringify(setting.slice(0, 40))}: give "stay" or "leave"`);
+}
+
+/**
+ * Returns the folder below which a worker makes the workspaces of new sessions, where they are
+ * missing. Throws SetupProblem for a `PERDURE_WORKSPACES` that is no absolute path.
+ */
+export function readWorkspaces(env: Env): string | undefined {
+  const setting = env['PERDURE_WORKSPACES']?.trim() || undefined;
+  if (setting !== undefined && !isAbsolute(setting))
+    throw new SetupProblem(`PERDURE_WORKSPACES is ${JSON.stringify(setting.slice(0, 40))}: give an absolute path`);
+  return setting && resolve(setting);
 }
 
 /** Returns an id kept in the data folder, for a machine whose system has none. */

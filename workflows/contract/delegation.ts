@@ -1,5 +1,6 @@
 // Calls that the workflow carries out itself (L62): the work as `runTool` hands it over, and its
 // end. An open call holds no slot and no process.
+import type { SessionHost, WorkspacePlace } from './hosts.ts';
 import type { CallKey, Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal } from './loop.ts';
 import type { MessageBody } from './people.ts';
@@ -178,7 +179,8 @@ export type AgentCounts = { readonly open: number; readonly perRun: number };
 /**
  * Makes a session an agent. `config`: that of its parent's run, which says all that it may do
  * (L70). `key`: the call it reports to. `tools`: the only tools it has, whatever a person sends to
- * it.
+ * it. `host`: that of its parent, where it begins; absent without a shared store, and in what an
+ * earlier release started. `place`: the parent's workspace there; absent with a work tree.
  */
 export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation' | 'tools'> & {
   readonly parent: SessionId;
@@ -189,6 +191,8 @@ export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation' | 'tool
   readonly grant?: Grant;
   /** The titles of the agents from the root to this one. */
   readonly path: readonly string[];
+  readonly host?: SessionHost;
+  readonly place?: WorkspacePlace;
 };
 
 /**

@@ -29,7 +29,8 @@ export type HostLeft = { readonly files: FilesEntry | null };
 
 /**
  * Makes the host of the worker that takes this step the session's. `root`: the session of the
- * person, whose agents move together with it.
+ * person, whose agents move together with it. `head`: null for an agent that has not begun, which
+ * can only follow the others.
  */
 export type TakeOver = {
   readonly from: SessionHost;
@@ -37,7 +38,7 @@ export type TakeOver = {
   readonly queue: string;
   readonly because: LeaveReason;
   readonly root: SessionId;
-  readonly head: Hash;
+  readonly head: Hash | null;
   readonly place: WorkspacePlace;
   /** The host that it is to be; absent: any other. */
   readonly to?: SessionHost;

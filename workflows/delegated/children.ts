@@ -77,7 +77,8 @@ type AgentStart = {
 function agentChildOf(parent: HostSession, { key, work, config, grant }: AgentStart) {
   const { type, title, prompt, depth, tools, traceparent, isolation } = work;
   const { visibility, attributes, handover, profile, sealed, agent: own } = parent.input;
-  const { cwd, tags } = parent.facts.now.options;
+  const { options, host, workspace } = parent.facts.now;
+  const { cwd, tags } = options;
   const agent: AgentOrigin = {
     type,
     depth,
@@ -89,6 +90,8 @@ function agentChildOf(parent: HostSession, { key, work, config, grant }: AgentSt
     path: [...(own?.path ?? []), title],
     ...(isolation && { isolation }),
     ...(tools && { tools }),
+    ...(host && { host }),
+    ...(host && workspace && !isolation && { place: workspace }),
   };
   const input: HostInput = {
     options: { cwd, ...(tags && { tags }) },

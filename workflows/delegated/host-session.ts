@@ -1,7 +1,8 @@
 // The session that delegates calls, as far as this room needs it: session.ts lies above this room.
 import type { AgentOrigin } from '../contract/delegation.ts';
+import type { WorkspacePlace } from '../contract/hosts.ts';
 import type { SessionId } from '../contract/ids.ts';
-import type { PendingApproval, RunOptions, SessionInput } from '../contract/session.ts';
+import type { PendingApproval, RunOptions, SessionHost, SessionInput } from '../contract/session.ts';
 import type { Delegations } from './delegations.ts';
 import type { GrantingRun } from './shares.ts';
 import type { RunTaken, SpentSince } from './spent.ts';
@@ -9,11 +10,18 @@ import type { RunTaken, SpentSince } from './spent.ts';
 /** `agent`: the session is itself that of an agent. */
 export type HostInput = SessionInput & { readonly agent?: AgentOrigin };
 
+type HostFacts = {
+  readonly options: RunOptions;
+  readonly host?: SessionHost | null;
+  /** Where the run under way works. */
+  readonly workspace?: WorkspacePlace | null;
+};
+
 export type HostSession = {
   readonly id: SessionId;
   readonly input: HostInput;
   readonly facts: {
-    readonly now: { readonly options: RunOptions } & SpentSince;
+    readonly now: HostFacts & SpentSince;
     beginPrompt(used: RunTaken): void;
   };
   readonly delegations: Delegations;

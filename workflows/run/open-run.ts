@@ -85,9 +85,12 @@ async function openWithPlace(session: Session, place: WorkspacePlace | null): Pr
   const { chain, runs, options, begun: hasBegun, refused, traceparent, querySource, host = null } = session.facts.now;
   const detail = refused ?? optionsSizeProblem(options);
   if (detail !== undefined) return { kind: 'refused', detail };
-  const onHost = place !== null && host !== null;
+  // The work tree of an agent is made where its parent works.
+  const isWhereParentIs = !hasBegun && session.input.agent?.isolation !== undefined;
+  const onHost = host !== null && (place !== null || isWhereParentIs);
   const known = {
-    ...(place && { place, ...(onHost && { onHost: true as const }) }),
+    ...(place && { place }),
+    ...(onHost && { onHost: true as const }),
     ...(session.input.agent && { agent: session.input.agent }),
     ...(traceparent && { traceparent }),
     ...(querySource && { querySource }),

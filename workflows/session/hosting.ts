@@ -12,7 +12,7 @@ import {
 } from '@temporalio/workflow';
 import { activityProblem } from '../activity-problem.ts';
 import type { FilesEntry } from '../contract/captured-files.ts';
-import { HOST_EMPTIED } from '../contract/failures.ts';
+import { HOST_AWAY, HOST_EMPTIED } from '../contract/failures.ts';
 import type { LeaveReason, MoveRequest, TakenOver, TakeOver } from '../contract/hosts.ts';
 import type { AgentOrigin } from '../contract/delegation.ts';
 import type { Hash, SessionId } from '../contract/ids.ts';
@@ -23,7 +23,7 @@ import type { Facts } from './session-state.ts';
 /** The session as far as a move concerns it. */
 type MovableSession = {
   readonly id: SessionId;
-  readonly input: { readonly agent?: Pick<AgentOrigin, 'root'> };
+  readonly input: { readonly agent?: Pick<AgentOrigin, 'root' | 'host'> };
   readonly ports: Pick<SessionActivities, 'leaveHost' | 'takeOver'>;
   readonly facts: Facts;
   readonly memoWriter: { markChanged(): void };
@@ -82,14 +82,17 @@ export class Hosting {
         this.refusals = 0;
         return result;
       } catch (error) {
-        const because = at && leaveReason(error);
-        if (!at || !because) throw error;
+        if (!at || !(error instanceof ActivityFailure)) throw error;
+        const because = leaveReason(error);
+        if (because === null) throw error;
         // What it has stored before it went counts, with the files of then: the next step leaves.
         const stored = patched('perdure-found-before-move') ? await found() : null;
         if (stored !== null) return stored;
         const end = await this.leave(at, because);
-        // What a host has lost cannot be waited for.
+        // What a host has lost cannot be waited for. An agent without a stored step ends: its
+        // parent waits for it, and can begin another where the session has moved to.
         if (end === 'refused' && because === 'emptied') throw error;
+        if (end === 'refused' && this.hasNotBegun) throw hostAway(error, at);
         const late = end === 'moved' ? await found() : null;
         if (late !== null) return late;
       }
@@ -161,7 +164,8 @@ export class Hosting {
     const { ports, facts, id, input } = this.session;
     const place = facts.now.place ?? facts.now.workspace;
     const { head } = this;
-    if (!place || head === null) return { kind: 'refused', problem: 'no snapshot of its folder is stored yet' };
+    if (!place || (head === null && !this.hasNotBegun))
+      return { kind: 'refused', problem: 'no snapshot of its folder is stored yet' };
     const root = input.agent?.root ?? id;
     const queue = hostQueue(workflowInfo().taskQueue, request.from);
     try {
@@ -173,14 +177,24 @@ export class Hosting {
     }
   }
 
+  /** An agent of which nothing is stored, begun on the host of its parent. */
+  private get hasNotBegun(): boolean {
+    return this.head === null && this.session.input.agent?.host !== undefined;
+  }
+
   private get head(): Hash | null {
     return this.session.run?.state.head ?? this.session.facts.now.head;
   }
 }
 
+function hostAway({ activityType, activityId, retryState }: ActivityFailure, { name }: SessionHost): ActivityFailure {
+  const why = `host ${name} is away, and nothing of this agent is stored`;
+  const cause = ApplicationFailure.nonRetryable(why, HOST_AWAY);
+  return new ActivityFailure(why, activityType, activityId, retryState, undefined, cause);
+}
+
 /** Returns why a step that failed like this is to be made on another host; null where it is not. */
-function leaveReason(error: unknown): LeaveReason | null {
-  if (!(error instanceof ActivityFailure)) return null;
+function leaveReason(error: ActivityFailure): LeaveReason | null {
   const { cause } = error;
   if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START') return 'away';
   return cause instanceof ApplicationFailure && cause.type === HOST_EMPTIED ? 'emptied' : null;

@@ -1,5 +1,6 @@
 // Moves a session to another host (T20): at once where it is at rest, else before its next model
-// call, when none of its calls runs.
+// call, when none of its calls runs. While agents work in its folder in the background it waits for
+// them.
 import { ApplicationFailure, CancellationScope, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Moved, MoveRequest } from '../contract/hosts.ts';
 import { UPDATES } from '../contract/session.ts';
@@ -21,6 +22,7 @@ export function handleMoves(session: Session): void {
     facts.requestMove(unwrapRequest(request));
     steered.note({ action: 'move' }, isOnce(request) ? request : by);
     if (session.run !== null || session.inbox.count > 0 || session.isRewinding) return { kind: 'later' };
+    if (session.delegations.agents.background.length > 0) return { kind: 'later' };
     await CancellationScope.nonCancellable(() => session.hosting.moveIfRequested());
     const { refusal } = session.hosting;
     if (refusal !== null) throw ApplicationFailure.nonRetryable(`Not moved: ${refusal}`, 'NotMoved');
@@ -32,7 +34,7 @@ export function handleMoves(session: Session): void {
 }
 
 /** Returns a sentence that says why the session does not move, or undefined. */
-function moveProblem(request: unknown, { facts, hosting, input, delegations }: Session): string | undefined {
+function moveProblem(request: unknown, { facts, hosting, input }: Session): string | undefined {
   if (typeof request !== 'object' || request === null) return 'the request is no object';
   const { to } = request as { readonly to?: unknown };
   const { id, name } = (to ?? {}) as { readonly id?: unknown; readonly name?: unknown };
@@ -41,8 +43,6 @@ function moveProblem(request: unknown, { facts, hosting, input, delegations }: S
   const { host } = facts.now;
   if (!host) return 'The session is tied to no host: any worker can take its next step.';
   if (input.agent) return 'An agent moves with the session that started it.';
-  if (delegations.agents.background.length > 0)
-    return 'Agents of the session are at work in its folder. Wait until they have ended.';
   if (hosting.isMoving) return 'The session is moving already. Wait until it has.';
   return id === host.id ? `The session is on host ${host.name} already.` : undefined;
 }

@@ -16,11 +16,25 @@ import { type Plan, planText } from './plans.ts';
 const PLAN_CALLS = { least: 20, most: 60 } as const;
 const LAST_CALLS = 3;
 const LONGEST_REST_MS = 40_000;
+/** One in so many commands moves the session. */
+const MOVES_IN = 6;
+/** Why a session is not moved while hosts come and go; the last two: none of its workers answers. */
+const NOT_MOVED = [
+  'Not moved: ',
+  'is on host',
+  'is moving already',
+  'No worker of this session runs on host',
+  'tied to no host',
+  'no worker answers for session',
+  'cannot reach session',
+];
 
 export type Means = {
   readonly client: Client;
   readonly env: Readonly<Record<string, string>>;
   readonly seed: number;
+  /** How many there are. */
+  readonly hosts: number;
 };
 
 export class Driven {
@@ -30,6 +44,8 @@ export class Driven {
   firstHost = '';
   /** Texts of messages that a command has acknowledged. */
   readonly acknowledged: string[] = [];
+  /** How often it was moved at will, at once or before its next step. */
+  moves = 0;
   /** Commands that failed, by what they said. */
   readonly failed: string[] = [];
   readonly #means: Means;
@@ -62,7 +78,8 @@ export class Driven {
     while (!signal.aborted) {
       await rest(5_000 + this.#dice.nat(LONGEST_REST_MS - 5_000), signal);
       if (signal.aborted) return;
-      await this.#send((await this.isIdle()) ? this.#nextPlan() : `Note ${(this.#notes += 1)} of ${this.name}.`);
+      if (this.#dice.nat(MOVES_IN - 1) === 0) await this.#move();
+      else await this.#send((await this.isIdle()) ? this.#nextPlan() : `Note ${(this.#notes += 1)} of ${this.name}.`);
     }
   }
 
@@ -89,8 +106,14 @@ export class Driven {
   /** No run is under way, and no message waits for one. */
   async isIdle(): Promise<boolean> {
     const { memo, raw } = await this.#handle.describe();
-    const { phase, runs, last } = (memo?.[MEMO_KEY] ?? {}) as Partial<SessionMemo>;
-    return phase === 'idle' && last?.run === runs && !raw.pendingWorkflowTask && !raw.pendingActivities?.length;
+    const { phase, runs, last, background } = (memo?.[MEMO_KEY] ?? {}) as Partial<SessionMemo>;
+    return (
+      phase === 'idle' &&
+      !background &&
+      last?.run === runs &&
+      !raw.pendingWorkflowTask &&
+      !raw.pendingActivities?.length
+    );
   }
 
   get #handle() {
@@ -102,6 +125,14 @@ export class Driven {
     const calls = PLAN_CALLS.least + this.#dice.nat(PLAN_CALLS.most - PLAN_CALLS.least);
     const seed = this.#means.seed * 100 + this.#plans;
     return planText({ session: this.name, number: this.#plans, calls, seed, ...more });
+  }
+
+  /** To any other host, or to one of them. */
+  async #move(): Promise<void> {
+    const to = this.#dice.bool() ? [] : ['--host', `host-${1 + this.#dice.nat(this.#means.hosts - 1)}`];
+    const failures = this.failed.length;
+    if ((await this.#command('move', this.id, ...to)) !== null) this.moves += 1;
+    else if (NOT_MOVED.some((why) => this.failed.at(-1)?.includes(why))) this.failed.length = failures;
   }
 
   async #send(text: string): Promise<void> {

@@ -1,11 +1,11 @@
-// What happens to hosts: every few seconds one of them is cut off, frozen, killed, or killed with
-// its disk, and comes back later. One host at least is always left alone.
+// What happens to hosts: every few seconds one of them is cut off, frozen, killed, killed with its
+// disk, or told to leave its sessions to the others, and comes back later. One host at least is always left alone.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { random } from '../../support/random.ts';
 import type { Host } from './host.ts';
 
-export type FaultKind = 'cut off' | 'frozen' | 'killed' | 'wiped';
-const KINDS = ['cut off', 'frozen', 'killed', 'wiped'] as const;
+const KINDS = ['cut off', 'frozen', 'killed', 'wiped', 'drained'] as const;
+export type FaultKind = (typeof KINDS)[number];
 
 const EVERY_MS = 10_000;
 
@@ -17,7 +17,7 @@ export async function haveFaults(
   { seed, signal, say }: { readonly seed: number; readonly signal: AbortSignal; readonly say: (line: string) => void },
 ): Promise<FaultCounts> {
   const dice = random(seed);
-  const counts = { 'cut off': 0, frozen: 0, killed: 0, wiped: 0 };
+  const counts = { 'cut off': 0, frozen: 0, killed: 0, wiped: 0, drained: 0 };
   const running = new Set<Promise<void>>();
   while (!signal.aborted) {
     const host = hosts[dice.nat(hosts.length - 1)];
@@ -42,13 +42,14 @@ async function begin(host: Host, kind: FaultKind): Promise<void> {
   if (kind === 'cut off') host.cutOff();
   else if (kind === 'frozen') host.freeze();
   else if (kind === 'killed') await host.kill();
+  else if (kind === 'drained') host.drain();
   else await host.wipe();
 }
 
 type Wait = { readonly ms: number; readonly signal: AbortSignal };
 
 async function comeBack(host: Host, kind: FaultKind, { ms, signal }: Wait): Promise<void> {
-  await rest(ms, signal);
+  await Promise.all([rest(ms, signal), kind === 'drained' && host.drained()]);
   if (kind === 'cut off') host.reconnect();
   else if (kind === 'frozen') host.thaw();
   else await host.start();

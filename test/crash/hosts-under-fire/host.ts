@@ -17,7 +17,10 @@ export const DATA = '/srv/data';
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
 const SETUP = fileURLToPath(new URL('host.sh', import.meta.url));
 
-export type HostState = 'up' | 'cut off' | 'frozen' | 'killed' | 'wiped';
+export type HostState = 'up' | 'cut off' | 'frozen' | 'killed' | 'wiped' | 'drained';
+
+/** Where a worker is not there because it was ended. */
+const ENDED: readonly HostState[] = ['killed', 'wiped', 'drained'];
 
 function ip(...args: readonly string[]): void {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] });
@@ -46,6 +49,8 @@ export class Host {
   state: HostState = 'wiped';
   /** Workers that ended although nobody had killed them. */
   endedByThemselves = 0;
+  /** How workers ended that were told to. */
+  readonly drains: (number | string | null)[] = [];
   readonly #options: HostOptions;
   readonly #device: string;
   #first: ChildProcess | null = null;
@@ -99,6 +104,24 @@ export class Host {
   thaw(): void {
     signalAll(this.#processes(), 'SIGCONT');
     this.state = 'up';
+  }
+
+  /** Tells the worker to end, which leaves its sessions to other hosts first. */
+  drain(): void {
+    this.state = 'drained';
+    const worker = allProcesses().find(({ parent }) => parent === this.#worker?.pid);
+    if (worker) process.kill(worker.pid, 'SIGTERM');
+  }
+
+  /** Resolves when the worker that was told to end has ended. */
+  async drained(): Promise<void> {
+    const worker = this.#worker;
+    await until(() => {
+      // What enters a host stops itself with what it waits for, at times after both were thawed.
+      worker?.kill('SIGCONT');
+      return worker === null || worker.exitCode !== null || worker.signalCode !== null;
+    });
+    this.drains.push(worker?.signalCode ?? worker?.exitCode ?? null);
   }
 
   /** Kills all processes but the first, which keeps the disk. */
@@ -158,7 +181,7 @@ export class Host {
     }
     worker.once('exit', (code, signal) => {
       log.end(`(ended: ${signal ?? code})\n`);
-      if (this.#worker === worker && this.state !== 'killed' && this.state !== 'wiped') void this.#startAgain();
+      if (this.#worker === worker && !ENDED.includes(this.state)) void this.#startAgain();
     });
     await until(() => isReady || this.#worker !== worker || worker.exitCode !== null || worker.signalCode !== null);
   }

@@ -3,34 +3,45 @@ import { readHostRecords } from '../../../activities/hosts/host-record.ts';
 import { verifyTranscript } from '../../../store/log/audit.ts';
 import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import type { Store } from '../../../store/values/store.ts';
-import type { SessionHost } from '../../../workflows/contract/session.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import type { SessionHost, SessionMemo } from '../../../workflows/contract/session.ts';
 import type { Driven } from './drive.ts';
 import { DATA, type Host } from './host.ts';
 import { EFFECTS } from './plans.ts';
 import type { Effect } from './services.ts';
-import { type Call, type Story, tellStory } from './story.ts';
+import { type Call, firstHostIn, type Hop, type Story, tellStory } from './story.ts';
 
 /** `faults`: sentences, one for each thing that does not hold. */
 export type Row = { readonly claim: string; readonly counts: string; readonly faults: readonly string[] };
 
-/** What is known of one session at the end. */
-type Ended = {
-  readonly driven: Driven;
+/** What is known of a transcript at the end, that of a session or of one of its agents. */
+type Told = {
+  readonly name: string;
   readonly story: Story;
-  readonly host: Host | undefined;
-  /** What verifying the whole transcript has found. */
+  /** What verifying the whole of it has found. */
   readonly problems: readonly string[];
+  readonly entries: number;
+};
+
+/** What is known of one session at the end. */
+type Ended = Told & {
+  readonly driven: Driven;
+  readonly agents: readonly Told[];
+  readonly host: Host | undefined;
   /** Lines of the file that effects write to. */
   readonly lines: readonly string[];
   /** How the folder differs from the last snapshot. */
   readonly differences: readonly string[];
-  /** Moves as the store has them, as `host-1 > host-2`. */
-  readonly records: readonly string[];
-  readonly entries: number;
+  /** Moves as the store has them, those of agents with the others. */
+  readonly records: readonly Hop[];
 };
+
+/** An agent's session, as the server shows it, with the one that it worked for. */
+export type AgentOf = { readonly driven: Driven; readonly id: SessionId; readonly memo: SessionMemo };
 
 export type Evidence = {
   readonly sessions: readonly Driven[];
+  readonly agents: readonly AgentOf[];
   readonly hosts: readonly Host[];
   readonly store: Store;
   readonly effects: readonly Effect[];
@@ -44,31 +55,53 @@ export async function judge(evidence: Evidence): Promise<readonly Row[]> {
     judgeEffects(ended, evidence.effects),
     judgeMessages(ended),
     judgeFolders(ended),
-    judgeLines(ended),
+    judgeLines(ended, evidence.effects),
     judgeHosts(ended, evidence),
     judgeMoves(ended),
     judgeTranscripts(ended),
   ];
 }
 
-async function examine({ hosts, store }: Evidence, driven: Driven): Promise<Ended> {
+async function examine(evidence: Evidence, driven: Driven): Promise<Ended> {
+  const { hosts, store } = evidence;
   const { head, host: at } = await driven.memo();
-  const { problems, chain, entries } = await verifyTranscript(store, driven.id, head);
-  const segments = chain ?? [];
+  const name = `${driven.name} (${driven.id})`;
+  const { segments, ...told } = await readTold(store, { id: driven.id, name, head, host: driven.firstHost });
   const host = findHost(hosts, at);
   const snapshot = lastSnapshots(segments.flatMap(({ segment }) => segment.entries)).get(driven.cwd);
   const { records } = await readHostRecords(store, driven.id);
+  const agents: Told[] = [];
+  for (const { id, memo } of evidence.agents.filter((one) => one.driven === driven))
+    agents.push(await readTold(store, { id, name: `an agent of ${driven.name} (${id})`, head: memo.head }));
   return {
+    ...told,
     driven,
-    story: tellStory(segments, driven.firstHost),
+    agents,
     host,
-    problems: problems.map(({ entry, problem }) => `entry ${entry}: ${problem}`),
     lines: host ? await readLines(host, driven) : [],
     differences: host && snapshot ? await compareFolder(host, driven, snapshot) : ['there is no host or no snapshot'],
-    records: records.map(({ from, host: to }) => `${from} > ${to.id}`),
+    records: records.map(({ from, host: to }) => ({ from, to: to.id })),
+  };
+}
+
+type Transcript = { readonly id: SessionId; readonly name: string; readonly head: Hash | null; readonly host?: string };
+
+/** `host`: where it began; absent for an agent, whose transcript says it. */
+async function readTold(store: Store, { id, name, head, host }: Transcript) {
+  const { problems, chain, entries } = await verifyTranscript(store, id, head);
+  const segments = chain ?? [];
+  return {
+    name,
+    segments,
+    story: tellStory(segments, host ?? firstHostIn(segments)),
+    problems: problems.map(({ entry, problem }) => `entry ${entry}: ${problem}`),
     entries,
   };
 }
+
+const toldBy = (all: readonly Ended[]): readonly Told[] => all.flatMap((one) => [one, ...one.agents]);
+const callsOf = ({ story, agents }: Ended): readonly Call[] =>
+  [story, ...agents.map((one) => one.story)].flatMap((one) => one.calls);
 
 const findHost = (hosts: readonly Host[], at: SessionHost | undefined): Host | undefined =>
   hosts.find(({ name }) => name === at?.id);
@@ -101,7 +134,7 @@ async function compareFolder(host: Host, { cwd }: Driven, snapshot: string): Pro
   ];
 }
 
-const about = ({ driven }: Ended, what: string): string => `${driven.name} (${driven.id}): ${what}`;
+const about = ({ name }: Told, what: string): string => `${name}: ${what}`;
 
 function judgeEnds(all: readonly Ended[]): Row {
   const ends = all.flatMap(({ story }) => story.ends);
@@ -109,15 +142,28 @@ function judgeEnds(all: readonly Ended[]): Row {
     one.story.ends.filter((end) => end !== 'completed').map((end) => about(one, `a run ended with ${end}`)),
   );
   const failed = all.flatMap(({ driven }) => driven.failed.map((why) => `a command failed: ${why}`));
+  const agents = all.flatMap((one) => one.agents);
+  const away = agents.filter(({ story }) => story.ends.some((end) => end !== 'completed'));
+  const moves = all.reduce((sum, { driven }) => sum + driven.moves, 0);
+  const unbegun = agents.filter(({ story }) => story.calls.length === 0);
   return {
-    claim: 'all sessions end, and each run as completed',
-    counts: `${all.length} sessions, ${ends.length} runs, ${all.reduce((sum, { story }) => sum + story.calls.length, 0)} calls`,
-    faults: [...faults, ...failed],
+    claim: 'all sessions end, and each run as completed; an agent only where nothing of it was stored',
+    counts:
+      `${all.length} sessions, ${ends.length} runs, ${all.flatMap(callsOf).length} calls; ` +
+      `${agents.length} agents, of which ${away.length} ended with their host before their first step; ` +
+      `${moves} moves at will accepted`,
+    faults: [
+      ...faults,
+      ...failed,
+      ...away
+        .filter((one) => !unbegun.includes(one))
+        .map((one) => about(one, `it ended with ${one.story.ends.join()}`)),
+    ],
   };
 }
 
 function judgeEffects(all: readonly Ended[], effects: readonly Effect[]): Row {
-  const known = new Map(all.flatMap(({ story }) => story.calls.map((call) => [call.effect, call] as const)));
+  const known = new Map(all.flatMap(callsOf).map((call) => [call.effect, call] as const));
   const noted = new Set(effects.map(({ id }) => id));
   const answered = [...known.values()].filter(({ effect }) => effect !== null);
   const isOk = ({ outcome }: Call): boolean => outcome?.log.outcome === 'ok';
@@ -157,15 +203,19 @@ function judgeFolders(all: readonly Ended[]): Row {
   return { claim: 'each folder equals its last snapshot', counts: `${all.length} folders`, faults };
 }
 
-/** What the model has read as done is in the folder, unless a later move lost it and says so. */
-function judgeLines(all: readonly Ended[]): Row {
+/** What a model has read as done is in the folder, unless a later move lost it and says so. */
+function judgeLines(all: readonly Ended[], effects: readonly Effect[]): Row {
+  const times = new Map(effects.map(({ id, at }) => [id, at]));
   const faults = all.flatMap((one) => {
     const lines = new Set(one.lines);
-    const missing = one.story.calls.filter(
-      ({ effect, outcome, isLost }) =>
-        effect !== null && outcome?.log.outcome === 'ok' && !isLost && !lines.has(effect),
-    );
-    const known = new Set(one.story.calls.map(({ effect }) => effect));
+    const isTold = ({ effect, isLost }: Call): boolean => isLost || isLostWith(one.story, times.get(effect ?? '') ?? 0);
+    const isMissing = ({ effect, outcome }: Call): boolean =>
+      effect !== null && outcome?.log.outcome === 'ok' && !lines.has(effect);
+    const missing = [
+      ...one.story.calls.filter((call) => isMissing(call) && !call.isLost),
+      ...one.agents.flatMap(({ story }) => story.calls.filter((call) => isMissing(call) && !isTold(call))),
+    ];
+    const known = new Set(callsOf(one).map(({ effect }) => effect));
     return [
       ...missing.map(({ effect }) => about(one, `the line of ${effect} is lost, and no move says so`)),
       ...findRepeated(one.lines).map((line) => about(one, `the line of ${line} is there twice`)),
@@ -175,17 +225,26 @@ function judgeLines(all: readonly Ended[]): Row {
     ];
   });
   const lines = all.reduce((sum, one) => sum + one.lines.length, 0);
-  const lost = all.flatMap(({ story }) => story.calls.filter(({ isLost, effect }) => isLost && effect !== null)).length;
+  const lost = all.flatMap(callsOf).filter(({ isLost, effect }) => isLost && effect !== null).length;
   const counts = `${lines} lines; ${lost} effects after the last capture before a move`;
   return { claim: 'each answered change is in its folder, or a move has named it', counts, faults };
+}
+
+/**
+ * Tells whether a session was told by a move that what an agent of it had done at that time is not
+ * among its files: they are older, and the next capture is younger.
+ */
+function isLostWith({ moves, captures }: Story, at: number): boolean {
+  return moves.some(({ notice, captured }) => notice.at < at && at < (captures[captured]?.at ?? Infinity));
 }
 
 function judgeHosts(all: readonly Ended[], { hosts, effects }: Evidence): Row {
   const names = new Map(hosts.map(({ address, name }) => [address, name]));
   const makers = new Map(effects.map(({ id, from }) => [id, names.get(from) ?? from]));
-  const faults = all.flatMap((one) => {
+  const stories = all.flatMap((one) => [one, ...one.agents].map((told) => ({ told, records: one.records })));
+  const faults = stories.flatMap(({ told: one, records }) => {
     const { calls, captures, moves } = one.story;
-    const path = moves.map(({ notice: { from, to } }) => `${from} > ${to}`);
+    const path = moves.map(({ notice: { from, to } }) => ({ from, to }));
     return [
       ...captures.filter(({ by, host }) => by !== host).map(({ by, host }) => about(one, `${by} captured for ${host}`)),
       ...moves
@@ -197,22 +256,42 @@ function judgeHosts(all: readonly Ended[], { hosts, effects }: Evidence): Row {
           ? []
           : [about(one, `${by} made ${effect}, which was for ${[...may].join(', ')}`)];
       }),
-      ...(path.join() === one.records.join()
+      ...(isAlong(path, records)
         ? []
-        : [about(one, `its store has the moves ${one.records.join()}, its transcript ${path.join()}`)]),
+        : [about(one, `its store has the moves ${showHops(records)}, its transcript ${showHops(path)}`)]),
     ];
   });
-  const captures = all.reduce((sum, { story }) => sum + story.captures.length, 0);
+  const captures = toldBy(all).reduce((sum, { story }) => sum + story.captures.length, 0);
   const counts = `${captures} captures, ${makers.size} effects, each by the host that had the session`;
   return { claim: 'no host that has lost a session goes on with it', counts, faults };
+}
+
+const showHops = (hops: readonly Hop[]): string => hops.map(({ from, to }) => `${from} > ${to}`).join() || 'none';
+
+/**
+ * Tells whether moves of one transcript are those of the store: those of a session and its agents
+ * lie there together, and one that follows the others takes several at once.
+ */
+function isAlong(path: readonly Hop[], records: readonly Hop[]): boolean {
+  const [first, ...later] = path;
+  if (!first) return true;
+  return records.some((record, at) => {
+    if (record.from !== first.from) return false;
+    let host: string = first.from;
+    for (let next = at; records[next]?.from === host; next += 1) {
+      host = records[next]?.to ?? host;
+      if (host === first.to && isAlong(later, records.slice(next + 1))) return true;
+    }
+    return false;
+  });
 }
 
 /** The most names in a notice. */
 const MOST_NAMES = 20;
 
 function judgeMoves(all: readonly Ended[]): Row {
-  const moves = all.flatMap(({ story }) => story.moves);
-  const faults = all.flatMap((one) =>
+  const moves = toldBy(all).flatMap(({ story }) => story.moves);
+  const faults = toldBy(all).flatMap((one) =>
     one.story.moves.flatMap(({ notice, uncaptured }) => {
       const expected = uncaptured.slice(0, MOST_NAMES).join();
       return notice.calls.join() === expected
@@ -224,14 +303,14 @@ function judgeMoves(all: readonly Ended[]): Row {
   const naming = moves.filter(({ notice }) => notice.calls.length > 0).length;
   return {
     claim: 'each move names the calls whose changes it has lost',
-    counts: `${moves.length} moves (${ofKind('away')} away, ${ofKind('emptied')} emptied), ${naming} of which name calls`,
+    counts: `${moves.length} moves (${ofKind('away')} away, ${ofKind('emptied')} emptied, ${ofKind('moved')} at will), ${naming} of which name calls`,
     faults,
   };
 }
 
 function judgeTranscripts(all: readonly Ended[]): Row {
-  const faults = all.flatMap((one) => one.problems.map((problem) => about(one, problem)));
-  const entries = all.reduce((sum, one) => sum + one.entries, 0);
+  const faults = toldBy(all).flatMap((one) => one.problems.map((problem) => about(one, problem)));
+  const entries = toldBy(all).reduce((sum, one) => sum + one.entries, 0);
   return { claim: 'each transcript is sound', counts: `${entries} entries`, faults };
 }
 

@@ -1,6 +1,6 @@
 // The command `npm run hosts-under-fire -- --seed 7 --minutes 20 --sessions 12`: three hosts with
-// disks of their own, which are cut off, frozen, killed and wiped while sessions work on them, and
-// what must hold afterwards. It needs Linux, root, and the programs that it names when one is
+// disks of their own, which are cut off, frozen, killed, wiped and drained while sessions and their
+// agents work on them and are moved at will, and what must hold afterwards. It needs Linux, root, and the programs that it names when one is
 // missing. A seed draws the same faults and the same plans.
 import { execFileSync, spawn } from 'node:child_process';
 import { setMaxListeners } from 'node:events';
@@ -21,10 +21,12 @@ import { findGoProgram } from '../../support/go-program.ts';
 import { isInstalled } from '../../support/programs.mjs';
 import { BUCKET, S3_GATEWAY } from '../../support/s3-gateway.ts';
 import { until } from '../../support/until.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { MEMO_KEY, type SessionMemo } from '../../../workflows/contract/session.ts';
 import { Driven, type Means as DriveMeans } from './drive.ts';
 import { haveFaults } from './faults.ts';
 import { DATA, Host, makeBridge } from './host.ts';
-import { judge, type Row } from './judge.ts';
+import { type AgentOf, judge, type Row } from './judge.ts';
 import { planScript } from './plans.ts';
 import { type Services, startServices } from './services.ts';
 
@@ -33,6 +35,8 @@ const HOSTS = 3;
 const MOST_FAULTS = 10;
 /** Sessions move soon; a restart that takes longer is a reason to. */
 const GRACE_MS = 7_000;
+/** Longer than any step of a plan. */
+const DRAIN_MS = 20_000;
 
 const { values } = parseArgs({
   options: {
@@ -103,7 +107,7 @@ async function burn({ folder, ...programs }: Place): Promise<number> {
   const hosts = await startHosts(folder, services);
   say('all workers are ready');
   const client = new Client({ connection: await Connection.connect({ address: services.temporal }) });
-  const all = await beginSessions(hosts, { client, env: commandEnv(folder, services), seed });
+  const all = await beginSessions(hosts, { client, env: commandEnv(folder, services), seed, hosts: HOSTS });
   say('all sessions have begun');
   const faults = new AbortController();
   setMaxListeners(0, faults.signal);
@@ -121,8 +125,20 @@ async function burn({ folder, ...programs }: Place): Promise<number> {
       .join(', ')}`,
   );
   await Promise.race([Promise.all(all.map((one) => one.close())), sayWaiting(all)]);
-  const rows = await judge({ sessions: all, hosts, store, effects: services.effects });
+  const agents = await listAgents(client, all);
+  const rows = await judge({ sessions: all, agents, hosts, store, effects: services.effects });
   return report([...rows, judgeRest(hosts, services)]);
+}
+
+/** The sessions of all agents, each with the one that it worked for. */
+async function listAgents(client: Client, all: readonly Driven[]): Promise<readonly AgentOf[]> {
+  const found: AgentOf[] = [];
+  for (const driven of all)
+    for await (const { workflowId } of client.workflow.list({ query: `PerdureRoot = '${driven.id}'` })) {
+      const { memo } = await client.workflow.getHandle(workflowId).describe();
+      found.push({ driven, id: workflowId as SessionId, memo: memo?.[MEMO_KEY] as SessionMemo });
+    }
+  return found;
 }
 
 function openStore(folder: string, { s3 }: Services) {
@@ -135,13 +151,19 @@ function openStore(folder: string, { s3 }: Services) {
 function writeSettings(folder: string): string {
   const settings = join(folder, 'settings');
   mkdirSync(join(settings, 'perdure'), { recursive: true });
-  const config = `{ memory: false, compaction: { enabled: false }, hosts: { graceMs: ${GRACE_MS} } }`;
+  const config = `{ memory: false, compaction: { enabled: false }, hosts: { graceMs: ${GRACE_MS} }, drainMs: ${DRAIN_MS} }`;
   writeFileSync(join(settings, 'perdure', 'perdure.config.mjs'), `export default ${config};\n`);
   return settings;
 }
 
 async function startHosts(folder: string, { env }: Services): Promise<readonly Host[]> {
-  const own = { HOME: '/srv/home', TMPDIR: '/srv/tmp', PERDURE_DATA: DATA, XDG_CONFIG_HOME: writeSettings(folder) };
+  const own = {
+    HOME: '/srv/home',
+    TMPDIR: '/srv/tmp',
+    PERDURE_DATA: DATA,
+    XDG_CONFIG_HOME: writeSettings(folder),
+    PERDURE_ON_DRAIN: 'leave',
+  };
   const hosts = Array.from({ length: HOSTS }, (_, at) => new Host({ place: at + 1, folder, env: { ...env, ...own } }));
   await Promise.all(hosts.map((host) => host.start()));
   return hosts;
@@ -183,10 +205,14 @@ async function sayWaiting(all: readonly Driven[]): Promise<never> {
 
 function judgeRest(hosts: readonly Host[], { modelProblems }: Services): Row {
   const restarts = hosts.reduce((sum, { endedByThemselves }) => sum + endedByThemselves, 0);
+  const drains = hosts.flatMap((host) => host.drains);
   return {
-    claim: 'no request that the model refuses',
-    counts: `${restarts} workers ended by themselves and were started again`,
-    faults: [...modelProblems],
+    claim: 'no request that the model refuses, and each worker that drains ends with 0',
+    counts: `${restarts} workers ended by themselves and were started again; ${drains.length} drained`,
+    faults: [
+      ...modelProblems,
+      ...drains.filter((end) => end !== 0).map((end) => `a worker that was told to end ended with ${end}`),
+    ],
   };
 }
 

@@ -16,15 +16,17 @@ export type Plan = {
   readonly calls: number;
   readonly seed: number;
   readonly isLast?: boolean;
+  /** An agent has it, and starts none itself. */
+  readonly isAgents?: boolean;
 };
 
 /** The file that each effect adds its id to. */
 export const EFFECTS = 'effects.log';
 
-export const planText = ({ session, number, calls, seed, isLast = false }: Plan): string =>
-  `Plan ${number} of ${session}: ${calls} calls, seed ${seed}${isLast ? ', the last' : ''}.`;
+export const planText = ({ session, number, calls, seed, isLast, isAgents }: Plan): string =>
+  `Plan ${number} of ${session}: ${calls} calls, seed ${seed}${isLast ? ', the last' : ''}${isAgents ? ', of an agent' : ''}.`;
 
-const PLAN = /Plan (\d+) of (\S+): (\d+) calls, seed (\d+)(, the last)?\./g;
+const PLAN = /Plan (\d+) of (\S+): (\d+) calls, seed (\d+)(, the last)?(, of an agent)?\./g;
 
 /** The command of an effect: nobody writes the line if the ledger has not noted it. */
 const ID = /:\d+\/(\S+) > \/dev\/null/;
@@ -56,13 +58,14 @@ function findPlan({ messages }: ParsedRequest): { readonly plan: Plan; readonly 
     // Messages that came together are one.
     const match = role === 'user' ? [...JSON.stringify(content).matchAll(PLAN)].at(-1) : undefined;
     if (!match) continue;
-    const [, number, session = '', calls, seed, last] = match;
+    const [, number, session = '', calls, seed, last, agents] = match;
     const plan = {
       session,
       number: Number(number),
       calls: Number(calls),
       seed: Number(seed),
       isLast: last !== undefined,
+      isAgents: agents !== undefined,
     };
     return { plan, done };
   }
@@ -81,7 +84,8 @@ function callsOf(dice: Random, turn: Turn): readonly ReplyBlock[] {
   return Array.from({ length: 1 + dice.nat(1) }, (_, at) => callOf(dice, { ...turn, id: `${turn.id}.${at}` }));
 }
 
-function callOf(dice: Random, { id, number }: Turn): ReplyBlock {
+function callOf(dice: Random, turn: Turn): ReplyBlock {
+  const { id, number } = turn;
   const path = `notes-${dice.nat(3)}.txt`;
   return dice.weighted<ReplyBlock>([
     [50, () => bash(effectCommand(id))],
@@ -90,5 +94,15 @@ function callOf(dice: Random, { id, number }: Turn): ReplyBlock {
     [10, () => toolUse('edit', { path, old_string: `plan ${number}`, new_string: `plan ${number} and more` })],
     [5, () => bash(`for n in 1 2 3; do sleep 1; echo ${id}.$n >> background.log; done`, { background: true })],
     [10, () => toolUse('read', { path })],
+    ...(turn.isAgents ? [] : [[6, () => agentOf(dice, turn)] as const]),
   ]);
+}
+
+const AGENT_CALLS = { least: 2, most: 8 } as const;
+
+/** Half of the agents work in the background, beside the session. */
+function agentOf(dice: Random, { session, number, id }: Turn): ReplyBlock {
+  const calls = AGENT_CALLS.least + dice.nat(AGENT_CALLS.most - AGENT_CALLS.least);
+  const prompt = planText({ session, number, calls, seed: dice.nat(1e9), isAgents: true });
+  return toolUse('agent', { description: `Help with ${id}`, prompt, ...(dice.bool() && { background: true }) });
 }

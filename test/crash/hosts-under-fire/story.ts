@@ -17,8 +17,16 @@ export type Call = {
   isLost: boolean;
 };
 
-/** `uncaptured`: names of the calls whose changes the restored snapshot does not have. */
-export type Move = { readonly notice: HostChanged; readonly host: string; readonly uncaptured: readonly string[] };
+/**
+ * `uncaptured`: names of the calls whose changes the restored snapshot does not have. `captured`:
+ * so many captures came before.
+ */
+export type Move = {
+  readonly notice: HostChanged;
+  readonly host: string;
+  readonly uncaptured: readonly string[];
+  readonly captured: number;
+};
 
 /** `at` as its entry says; `covered`: of so many calls it has the changes. */
 type Capture = {
@@ -39,6 +47,19 @@ export type Story = {
   readonly ends: readonly string[];
 };
 
+/** A move from one host to another, or a restore where the first has lost its folders. */
+export type Hop = { readonly from: string; readonly to: string };
+
+/** Returns the host on which a transcript has begun, as its first capture or move says. */
+export function firstHostIn(chain: readonly StoredSegment[]): string {
+  for (const { segment } of chain)
+    for (const entry of segment.entries) {
+      if (entry.kind === 'files' && entry.host !== undefined) return entry.host;
+      if (entry.kind === 'notice' && entry.notice.kind === 'host_changed') return entry.notice.from;
+    }
+  return '';
+}
+
 /** `host`: the one that it began on. */
 export function tellStory(chain: readonly StoredSegment[], host: string): Story {
   const teller = new Teller(host);
@@ -46,7 +67,7 @@ export function tellStory(chain: readonly StoredSegment[], host: string): Story 
   return teller;
 }
 
-const EFFECTFUL = new Set(['bash', 'write', 'edit']);
+const EFFECTFUL = new Set(['bash', 'write', 'edit', 'agent']);
 
 class Teller implements Story {
   readonly calls: Call[] = [];
@@ -98,10 +119,10 @@ class Teller implements Story {
   }
 
   #hearMove(notice: HostChanged): void {
-    const restored = this.captures.findLast(({ at }) => at === notice.at);
+    const restored = this.captures.findLast(({ at }) => at <= notice.at);
     const lost = this.calls.slice(restored?.covered ?? 0);
     const uncaptured = lost.flatMap(({ name }) => (EFFECTFUL.has(name) ? [name] : []));
-    this.moves.push({ notice, host: this.#host, uncaptured });
+    this.moves.push({ notice, host: this.#host, uncaptured, captured: this.captures.length });
     for (const call of lost) call.isLost = true;
     this.#host = notice.to;
     for (const call of this.#round.values()) call.hosts.add(notice.to);
