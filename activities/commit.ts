@@ -27,11 +27,29 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
         if (entry.kind === 'run_ended') live.write({ type: 'run_end', ended: entry.ended, head: stored });
       }
       await live.end({ type: 'fate', fate: 'stored', head: stored });
+      await queueWork(deps, attempt, base);
       await tellRunEnd(deps, attempt, base);
       await tellSessionEnd(deps, attempt, base);
       return { head: stored };
     });
   };
+}
+
+/**
+ * Queues an item where a call waits for a worker of its environment (G74). The workflow has the
+ * call open by then: who ends an item after this sees it.
+ */
+async function queueWork(
+  { config, work }: Pick<Deps, 'config' | 'work'>,
+  { session }: Attempt,
+  { view, added }: ExtendedView,
+): Promise<void> {
+  const isSandboxed = (entry: Entry): boolean =>
+    entry.kind === 'wait' && entry.calls.some(({ why }) => why === 'sandbox');
+  if (!added.some(isSandboxed)) return;
+  const started = [...view.entries, ...added].findLast((entry) => entry.kind === 'run_started');
+  const { environment } = started ? await config(started.config) : {};
+  if (environment !== undefined) await work.of(environment).ensure(session, `session ${session}`);
 }
 
 /**

@@ -19,6 +19,7 @@ import type { CallModel } from '../workflows/contract/activities.ts';
 import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
 import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
 import type { Entry } from '../store/log/entries.ts';
+import type { WorkQueues } from '../store/sandbox/queue.ts';
 import type { Store } from '../store/values/store.ts';
 import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.ts';
 import type { Redact } from '../system/redact.ts';
@@ -32,6 +33,8 @@ export type { ModelRequest };
 
 export type Deps = {
   readonly store: Store;
+  /** The work items of self-hosted environments (G76). */
+  readonly work: WorkQueues;
   readonly live: LiveChannel;
   readonly transcripts: Transcripts;
   readonly config: ConfigReader;

@@ -24,6 +24,7 @@ import { leaveHost } from './hosts/leave-host.ts';
 import { requireFolder } from './hosts/require-folder.ts';
 import { takeOver } from './hosts/take-over.ts';
 import { runTool } from './run-tool.ts';
+import { concludeLease, holdLease, lapseLease } from './sandbox/leases.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../workflows/contract/fork.ts';
 import type { FilesPreview, FilesRewound, RewindFiles } from '../workflows/contract/rewind.ts';
 
@@ -66,6 +67,9 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     // Its attempts are bounded, not its time: an alert outlives an outage of a minute.
     tellAlert: createActivity(work(skipWithdrawnAlert(stops, limitTries(5, tellAlert(deps))), { unless: isStopped })),
     answerAside: createActivity(work(limitTries(2, answerAside(deps)))),
+    holdLease: createActivity(holdLease),
+    lapseLease: createActivity(lapseLease(deps)),
+    concludeLease: createActivity(concludeLease(deps)),
     // A session closes when its own handlers are over (L56).
     afterStop: createActivity(work(limitTries(3, afterStop(deps)), { unless: isStopped })),
   };

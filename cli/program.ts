@@ -90,6 +90,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     worker: async () => (await import('./commands/dev.ts')).workerCommand,
     page: async () => (await import('./commands/page.ts')).pageCommand,
     serve: async () => (await import('./commands/serve.ts')).serveCommand,
+    environments: async () => (await import('./commands/environments.ts')).environmentsCommand,
     'codec-server': async () => (await import('./commands/codec-server.ts')).codecServerCommand,
     'scripted-model': async () => (await import('./commands/dev.ts')).scriptedModelCommand,
   },

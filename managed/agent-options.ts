@@ -6,11 +6,13 @@ import type { RunOptions } from '../client/index.ts';
 import { outsideTools } from './agents.ts';
 import { isOffline } from './environments.ts';
 import { rulesOfToolset } from './policies.ts';
+import type { OutsideTool } from '../workflows/contract/waits.ts';
+import { sandboxTools } from './work/tools.ts';
 
 /** `cwd` is the session's own folder. No other tools are offered than those of the agent. */
 export function optionsOfAgent(
   { model, system, tools }: BetaManagedAgentsSessionAgent,
-  { config }: Pick<BetaEnvironment, 'config'>,
+  { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
   cwd: string,
 ): RunOptions {
   const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
@@ -28,6 +30,25 @@ export function optionsOfAgent(
     ...own,
     tools: [...own.tools, ...custom.map(({ name }) => name)],
     recordWaits: true,
-    ...(custom.length > 0 && { outsideTools: outsideTools(custom) }),
+    ...outsideOptions(id, config, [
+      ...outsideTools(custom),
+      ...(config.type === 'self_hosted' ? sandboxTools(own.tools) : []),
+    ]),
   };
 }
+
+/** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read. */
+function outsideOptions(
+  environment: string,
+  { type }: BetaEnvironment['config'],
+  tools: readonly OutsideTool[],
+): Partial<RunOptions> {
+  return {
+    ...(tools.length > 0 && { outsideTools: tools }),
+    ...(type === 'self_hosted' && { environment, instructions: false, snapshots: false, systemContext: ELSEWHERE }),
+  };
+}
+
+const ELSEWHERE = {
+  sandbox: 'Your tools work in a sandbox on another machine: the workspace and the platform above are not its.',
+};

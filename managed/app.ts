@@ -4,25 +4,27 @@ import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { DEEPEST_JSON, isDeeperThan } from '../system/json.ts';
 import { streamCounts } from '../page/api/api-app.ts';
-import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../page/hosting/access.ts';
-import { mayDo, OWNER, type Person, personWith, type Role } from '../page/hosting/people.ts';
+import { type Access, HEADERS, isJson } from '../page/hosting/access.ts';
 import { sendStream } from '../page/event-frames.ts';
+import type { Role } from '../page/hosting/people.ts';
 import type { MountedApp } from '../page/page-app.tsx';
+import { authenticate, authorize, type Caller, nameOf, requireRole } from './callers.ts';
 import { errorAnswer, invalid, lineOf, ManagedError, notServed } from './errors.ts';
 import { newId } from './ids.ts';
-import { createHandlers, type Handler, type ManagedRequest } from './handlers.ts';
+import { createHandlers, createParts } from './handlers.ts';
 import { ManagedStore } from './log/stored.ts';
 import type { ManagedPorts } from './ports.ts';
+import type { Handler, ManagedRequest } from './request.ts';
 import { queryOf } from './shapes/parse.ts';
+import { ownRoutes, refusedPaths, routerPath, servedRoutes } from './surface.ts';
 import { agentViews } from './views.tsx';
-import { refusedPaths, routerPath, servedRoutes } from './surface.ts';
 
 const PATH = '/v1';
 /** Bytes of a body (G95). */
 const LARGEST_BODY = 8 * 1024 * 1024;
 const BETA = 'managed-agents-2026-04-01';
 
-type Vars = { readonly Variables: { person: Person; requestId: string } };
+type Vars = { readonly Variables: { caller: Caller; requestId: string } };
 type Request = Context<Vars>;
 
 export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
@@ -30,7 +32,8 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   const closing = new AbortController();
   const streams = streamCounts();
   const stored = new ManagedStore(ports.store, ports.now);
-  const handlers = createHandlers(ports, stored);
+  const parts = createParts(ports, stored);
+  const handlers = createHandlers(parts);
   app.onError((error, context) => answerError(context as Request, error, ports));
   app.use(async (context, next) => {
     const requestId = newId('req');
@@ -38,20 +41,22 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     context.header('request-id', requestId);
     context.header('anthropic-workspace-id', 'default');
-    context.set('person', authenticate(context, access));
+    context.set('caller', await authenticate(context, access, parts));
     refuseOtherBeta(context.req.header('anthropic-beta'));
     await next();
   });
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: tooLarge }));
-  for (const { name, method, path, role } of servedRoutes) {
+  for (const route of [...servedRoutes, ...ownRoutes]) {
+    const { name, method, path } = route;
     const handler: Handler = handlers[name];
     app[method](routerPath(path), async (context) => {
-      const caller = requireRole(context.get('person'), role);
-      const { name: person } = caller;
-      const left = name === 'sessions.events.stream' ? streams.open(person ?? OWNER) : (): void => undefined;
+      const caller = context.get('caller');
+      const lease = await authorize(parts, caller, route, context.req.param());
+      const person = nameOf(caller);
+      const requires = (needed: Role): void => requireRole(caller, needed);
+      const left = name === 'sessions.events.stream' ? streams.open(person) : (): void => undefined;
       try {
-        const requires = (needed: Role): void => void requireRole(caller, needed);
-        const facts = { person: person ?? OWNER, requires, closing: closing.signal, left };
+        const facts = { caller, lease, person, requires, closing: closing.signal, left };
         const request = await requestOf(context, facts);
         const answer = await handler(request);
         return answer instanceof Response ? sendStream(context, answer) : context.json(answer);
@@ -86,31 +91,6 @@ function answerError(context: Request, error: unknown, { log }: Pick<ManagedPort
   return context.json(body, status);
 }
 
-/**
- * Lets a request in by its token, never by a browser's cookie (G19, G20): `Authorization: Bearer`
- * goes before `x-api-key`, as helpers of the SDKs send both. Throws ManagedError.
- */
-function authenticate(context: Request, access: Access): Person {
-  const origin = context.req.header('origin');
-  if (!isFromProxy(context, access)) throw new ManagedError(403, 'Only the proxy of this server may ask');
-  if (!isOwnHost(context, access)) throw new ManagedError(421, 'This is another host than the one that is served here');
-  if (origin !== undefined && !isOwnOrigin(context, access, origin))
-    throw new ManagedError(403, 'Pages of other sites may not ask');
-  const header = context.req.header('authorization') ?? '';
-  const bearer = /^Bearer /i.test(header) ? header.slice('Bearer '.length).trim() : undefined;
-  const { owner, people } = access;
-  const token = bearer ?? context.req.header('x-api-key') ?? '';
-  const person = personWith(owner ? [owner.person, ...people] : people, token);
-  if (person === null)
-    throw new ManagedError(401, 'invalid x-api-key: `perdure serve --token` prints the token of this server');
-  return person;
-}
-
-function requireRole(person: Person, needed: Role): Person {
-  if (mayDo(person.role, needed)) return person;
-  throw new ManagedError(403, `That needs the role ${needed}, and yours is ${person.role}: nothing was done`);
-}
-
 /** Any other beta means nothing here and is passed over (G17, G18). */
 function refuseOtherBeta(header = ''): void {
   const names = header.split(',').map((name) => name.trim());
@@ -124,7 +104,7 @@ function tooLarge(): never {
 
 async function requestOf(
   context: Request,
-  facts: Pick<ManagedRequest, 'person' | 'requires' | 'closing' | 'left'>,
+  facts: Pick<ManagedRequest, 'caller' | 'lease' | 'person' | 'requires' | 'closing' | 'left'>,
 ): Promise<ManagedRequest> {
   const { method, path } = context.req;
   return {
@@ -136,6 +116,8 @@ async function requestOf(
     key: context.req.header('idempotency-key'),
     retries: Number(/^\d{1,3}$/.exec(context.req.header('x-stainless-retry-count') ?? '')?.[0] ?? 0),
     lastEventId: context.req.header('last-event-id'),
+    workerId: context.req.header('anthropic-worker-id'),
+    origin: new URL(context.req.url).origin,
   };
 }
 

@@ -1,5 +1,5 @@
-// Environments: where tools run. `cloud` means the workers of this deployment (G73); `env_default`
-// is always there.
+// Environments: where tools run. `cloud` means the workers of this deployment (G73), `self_hosted`
+// workers of somebody's own (G74); `env_default` is always there.
 import type { z } from 'zod';
 import type { BetaCloudConfig, BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
@@ -46,8 +46,7 @@ function resolveConfig(
   current: BetaEnvironment['config'],
 ): BetaEnvironment['config'] {
   if (!config) return current;
-  if (config.type === 'self_hosted')
-    throw unsupported('config.type', 'self_hosted is not served yet: use cloud, which means your own workers');
+  if (config.type === 'self_hosted') return { type: 'self_hosted' };
   const { networking } = config;
   if (networking?.type === 'limited') refuseExceptions(networking);
   const { type: _, ...lists } = config.packages ?? {};

@@ -5,7 +5,7 @@ import { HttpProblem } from '../page/api/problems.ts';
 import { StoreError } from '../store/values/store.ts';
 import { onOneLine, reasonOf, showUnseen } from '../system/text.ts';
 
-export type Status = 400 | 401 | 403 | 404 | 409 | 413 | 415 | 421 | 429 | 500 | 503;
+export type Status = 400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 421 | 429 | 500 | 503;
 type Details = Readonly<Record<string, unknown>>;
 
 const types: Readonly<Record<Status, string>> = {
@@ -14,6 +14,7 @@ const types: Readonly<Record<Status, string>> = {
   403: 'permission_error',
   404: 'not_found_error',
   409: 'invalid_request_error',
+  412: 'invalid_request_error',
   413: 'invalid_request_error',
   415: 'invalid_request_error',
   421: 'invalid_request_error',

@@ -7,88 +7,61 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
+import { WorkQueues } from '../store/sandbox/queue.ts';
 import { Agents, placeOfAgent } from './agents.ts';
 import { Environments, placeOfEnvironment } from './environments.ts';
-import { notFound, unsupported } from './errors.ts';
+import { unsupported } from './errors.ts';
 import { EventBus } from './events/bus.ts';
 import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
-import { formatMicros, newId, type Prefix, isId } from './ids.ts';
+import { formatMicros, newId, type Prefix } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
+import {
+  agentIn,
+  environmentIn,
+  type Handler,
+  type ManagedRequest,
+  type Paged,
+  pageIn,
+  type Parts,
+  sessionIn,
+} from './request.ts';
 import { reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
 import { type FoundSession, placeOfSession, Sessions, statusOf } from './sessions.ts';
 import * as agentShapes from './shapes/agents.ts';
 import * as environmentShapes from './shapes/environments.ts';
-import { parseBody, parseQuery, type Query } from './shapes/parse.ts';
+import { parseBody, parseQuery } from './shapes/parse.ts';
 import * as shapes from './shapes/sessions.ts';
 import type { ServedName } from './surface.ts';
-import type { Role } from '../page/hosting/people.ts';
+import { workHandlers } from './work/handlers.ts';
+import { listForWorker, offerToWorker } from './work/view.ts';
+import { Work } from './work/work.ts';
 
-export type ManagedRequest = {
-  /** The name of the person who asks. */
-  readonly person: string;
-  /** Throws ManagedError 403 when that person may not do what needs the role. */
-  requires(role: Role): void;
-  readonly path: string;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Query;
-  readonly body: unknown;
-  /** The header Idempotency-Key. */
-  readonly key: string | undefined;
-  /** How often the SDK has sent the request before. */
-  readonly retries: number;
-  readonly lastEventId: string | undefined;
-  /** Aborts when the server closes. */
-  readonly closing: AbortSignal;
-  /** Must be called once when a stream is over. */
-  readonly left: () => void;
-};
-
-export type Handler = (request: ManagedRequest) => Promise<object>;
-
-type Paged<Item> = { readonly data: readonly Item[]; readonly next_page: string | null };
-
-/** What all handlers work with. */
-type Parts = {
-  readonly ports: ManagedPorts;
-  readonly stored: ManagedStore;
-  readonly agents: Agents;
-  readonly environments: Environments;
-  readonly timelines: Timelines;
-  readonly sessions: Sessions;
-  readonly bus: EventBus;
-  readonly cursors: () => Promise<Cursors>;
-};
-
-export function createHandlers(ports: ManagedPorts, stored: ManagedStore): Readonly<Record<ServedName, Handler>> {
+export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const timelines = new Timelines(ports);
   const sessions = new Sessions({ ports, stored, agents, environments, timelines });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
-  const parts = { ports, stored, agents, environments, timelines, sessions, bus: new EventBus(), cursors: sealing };
+  const queues = new WorkQueues(ports);
+  const { leases, leaseMs, now } = ports;
+  const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
+  const bus = new EventBus();
+  return { ports, stored, agents, environments, timelines, sessions, bus, queues, work, cursors: sealing };
+}
+
+export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
   return {
     ...agentHandlers(parts),
     ...environmentHandlers(parts),
+    ...workHandlers(parts),
     ...sessionHandlers(parts),
     ...eventHandlers(parts),
   };
 }
-
-/** Reads an id of the path: one that cannot be an id of its kind is not found. */
-function idIn({ params }: ManagedRequest, name: string, prefix: Prefix, what: string, code?: string): string {
-  const id = params[name] ?? '';
-  if (!isId(prefix, id)) throw notFound(what, id, code);
-  return id;
-}
-
-const agentIn = (request: ManagedRequest): string => idIn(request, 'agent_id', 'agent', 'Agent');
-const environmentIn = (request: ManagedRequest): string =>
-  idIn(request, 'environment_id', 'env', 'Environment', 'environment_not_found');
-const sessionIn = (request: ManagedRequest): string => idIn(request, 'session_id', 'sesn', 'Session');
 
 /** Everything of a query that chooses items. */
 const filterOf = (query: Readonly<Record<string, unknown>>): unknown => ({
@@ -133,12 +106,6 @@ function agentHandlers(parts: Parts) {
   } satisfies Partial<Record<ServedName, Handler>>;
 }
 
-/** The size and the cursor of a page, where they were sent. */
-const pageIn = ({ limit, page }: { readonly limit?: number | undefined; readonly page?: string | undefined }) => ({
-  limit,
-  page,
-});
-
 function environmentHandlers(parts: Parts) {
   const { environments } = parts;
   return {
@@ -176,7 +143,8 @@ function sessionHandlers(parts: Parts) {
       const makeIds = () => [newId('sesn'), ...events.map(() => newId('sevt'))];
       const [id = '', ...ids] = await reserveIds(parts.ports, request, makeIds);
       await sessions.create(id, request.person, body);
-      if (events.length > 0) await sendEvents(parts, { session: id, by: request.person, events, ids });
+      if (events.length > 0)
+        await sendEvents(parts, { session: id, by: request.person, lease: undefined, events, ids });
       return sessions.show(await sessions.find(id));
     },
     'sessions.retrieve': async (request) => sessions.show(await sessions.find(sessionIn(request))),
@@ -227,33 +195,40 @@ function eventHandlers(parts: Parts) {
       const session = sessionIn(request);
       await sessions.item(session);
       const ids = await reserveIds(parts.ports, request, () => events.map(() => newId('sevt')));
-      return { data: await sendEvents(parts, { session, by: request.person, events, ids }) };
+      const { lease, person: by } = request;
+      return { data: await sendEvents(parts, { session, by, lease, events, ids }) };
     },
     'sessions.events.list': async (request): Promise<Paged<BetaManagedAgentsSessionEvent>> => {
       const query = parseQuery(shapes.eventList, request.query);
       const { order = 'asc', types, limit = EVENTS_LIMIT } = query;
       const found = await sessions.find(sessionIn(request));
-      const { facts } = await sessions.timeline(found);
-      const chosen = facts.filter(
+      const { lease } = request;
+      const timeline = await sessions.timeline(found);
+      const chosen = (lease ? listForWorker(timeline) : timeline.facts).filter(
         ({ type, at }) =>
           (types === undefined || types.length === 0 || types.includes(type)) && shapes.isWithin(at, query),
       );
       const list: ListRequest = { list: `events ${found.id}`, order, filter: filterOf(query), ...pageIn(query), limit };
       const sorted = order === 'asc' ? chosen : chosen.toReversed();
       const page = pageOf(await parts.cursors(), list, sorted, ({ at }) => formatMicros(at));
-      return { data: await timelines.write(page.items), next_page: page.next };
+      const shown = lease ? await offerToWorker(parts, lease, timeline, page.items) : page.items;
+      return { data: await timelines.write(shown), next_page: page.next };
     },
     'sessions.events.stream': async (request) => {
       const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);
-      const { closing, left, lastEventId: last } = request;
-      return openStream(parts, { session: sessionIn(request), last, deltas, closing, left });
+      const { lease, closing, left, lastEventId: last } = request;
+      return openStream(parts, { session: sessionIn(request), last, deltas, lease, closing, left });
     },
   } satisfies Partial<Record<ServedName, Handler>>;
 }
 
-const UNSERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.tool_result', 'user.define_outcome', 'system.message']);
+const UNSERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.define_outcome', 'system.message']);
 /** A call is found by its id, and clients send the thread back all the same (G17). */
-const ROUTED_EVENTS: ReadonlySet<unknown> = new Set(['user.tool_confirmation', 'user.custom_tool_result']);
+const ROUTED_EVENTS: ReadonlySet<unknown> = new Set([
+  'user.tool_confirmation',
+  'user.custom_tool_result',
+  'user.tool_result',
+]);
 
 /**
  * Refuses by name the events of the API that are not served yet, before their fields are read, and

@@ -1,24 +1,20 @@
 // Ids and timestamps of the API. Ids become file names, so they are of lower case (G9). An event's
 // id is derived from what it stands for, so that every reading of the transcript gives the same one
 // (G33).
-import { createHash, randomInt } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { RANDOM_NAME_LENGTH, randomName } from '../system/random-name.ts';
 
-const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
-/** Characters of 36 that hold 134 bits. */
-const LENGTH = 26;
-
-export type Prefix = 'agent' | 'env' | 'sesn' | 'sevt' | 'req';
+export type Prefix = 'agent' | 'env' | 'sesn' | 'sevt' | 'work' | 'req';
 
 /** Makes a new random id. */
-export function newId(prefix: Prefix): string {
-  return `${prefix}_${Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')}`;
-}
+export const newId = (prefix: Prefix): string => `${prefix}_${randomName()}`;
 
 const FORMS: Readonly<Record<Prefix, RegExp>> = {
   agent: /^agent_[0-9a-z]{26}$/,
   env: /^env_(?:default|[0-9a-z]{26})$/,
   sesn: /^sesn_[0-9a-z]{26}$/,
   sevt: /^sevt_[0-9a-z]{26}$/,
+  work: /^work_[0-9a-z]{26}$/,
   req: /^req_[0-9a-z]{26}$/,
 };
 
@@ -28,7 +24,7 @@ export const isId = (prefix: Prefix, text: string): boolean => FORMS[prefix].tes
 export function eventId(...parts: readonly (string | number)[]): string {
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   const bits = BigInt(`0x${digest.slice(0, 34)}`) >> 2n;
-  return `sevt_${bits.toString(36).padStart(LENGTH, '0')}`;
+  return `sevt_${bits.toString(36).padStart(RANDOM_NAME_LENGTH, '0')}`;
 }
 
 /** RFC 3339 in UTC, from milliseconds since the epoch. */

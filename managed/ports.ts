@@ -9,8 +9,9 @@ import { newestStepOf } from '../client/sessions/newest-head.ts';
 import { update } from '../client/sessions/updates/update.ts';
 import type { PagePorts } from '../page/ports.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { UPDATES } from '../workflows/contract/session.ts';
+import { TASK_QUEUE, UPDATES } from '../workflows/contract/session.ts';
 import type { GivenResult } from '../workflows/contract/waits.ts';
+import { type Leases, temporalLeases } from './work/leases.ts';
 
 /** Methods that act on a session for a person. */
 export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel' | 'approve' | 'deny'>;
@@ -18,7 +19,7 @@ export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel'
 export type ManagedPorts = {
   /** Acts in a person's name, which Temporal's history notes. */
   as(name: string): ManagedActing;
-  /** Gives a call that waits for an app its result, once. Throws ClientProblem. */
+  /** Gives a call that waits for an app or a worker its result, once. Throws ClientProblem. */
   giveResult(session: SessionId, given: GivenResult): Promise<void>;
   /** Throws ClientProblem `no_session` when there is no workflow. */
   describe(session: string): Promise<SessionDescription>;
@@ -29,6 +30,9 @@ export type ManagedPorts = {
   removeWorkflow(session: SessionId): Promise<void>;
   /** Makes the session's own folder where it is missing, and returns its absolute path. */
   openWorkspace(session: string): Promise<string>;
+  readonly leases: Leases;
+  /** Milliseconds without a heartbeat after which a lease of a worker has lapsed. */
+  readonly leaseMs: number;
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now(): number;
@@ -40,9 +44,14 @@ type Place = {
   /** The absolute path of the folder that holds the sessions' workspaces. */
   readonly root: string;
   readonly log: (line: string) => void;
+  readonly leaseMs: number;
 };
 
-export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { root, log }: Place): ManagedPorts {
+export function managedPorts(
+  { temporal }: OpenedServer,
+  ports: PagePorts,
+  { root, log, leaseMs }: Place,
+): ManagedPorts {
   const { client } = temporal;
   const { namespace } = client.options;
   return {
@@ -66,6 +75,8 @@ export function managedPorts({ temporal }: OpenedServer, ports: PagePorts, { roo
       await mkdir(folder, { recursive: true, mode: 0o700 });
       return folder;
     },
+    leases: temporalLeases(client, TASK_QUEUE),
+    leaseMs,
     store: ports.store,
     now: Date.now,
     log,

@@ -4,9 +4,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Store } from '../client/index.ts';
+import { findNewest } from '../store/values/resource-log.ts';
 import { parseStored } from '../store/values/store.ts';
 import { invalid } from './errors.ts';
-import { findNewest } from './log/resource-log.ts';
 
 /** Milliseconds for which a retry finds the request before it. */
 const RETRY_MS = 15 * 60_000;

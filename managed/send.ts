@@ -5,10 +5,11 @@ import type {
   BetaManagedAgentsUserMessageEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { PromptBlock } from '../client/index.ts';
+import type { WorkQueues } from '../store/sandbox/queue.ts';
 import { parsePrompt } from '../client/sessions/prompt.ts';
 import { ClientProblem } from '../client/problem.ts';
 import { optionsOfAgent } from './agent-options.ts';
-import { invalid, unsupported } from './errors.ts';
+import { invalid, ManagedError, unsupported } from './errors.ts';
 import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
 import { formatTime } from './ids.ts';
@@ -16,17 +17,38 @@ import type { ManagedStore } from './log/stored.ts';
 import { archivedProblem, type FoundSession, isWaiting, statusOf } from './sessions.ts';
 import { calledBy, checkSettling, findTarget, isSettling, settle, type SettleParts } from './settle.ts';
 import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
+import type { SessionLease } from './work/credentials.ts';
 
-type SendParts = SettleParts & { readonly stored: ManagedStore; readonly bus: EventBus };
+type SendParts = SettleParts & {
+  readonly stored: ManagedStore;
+  readonly bus: EventBus;
+  readonly queues: WorkQueues;
+};
 
 type StoredEvent = NonNullable<BetaManagedAgentsSendSessionEvents['data']>[number];
 type SentContent = BetaManagedAgentsUserMessageEvent['content'];
 
+type Sending = {
+  readonly session: string;
+  readonly by: string;
+  /** The lease of the worker that sends; absent for people and apps. */
+  readonly lease: SessionLease | undefined;
+  readonly events: readonly SentEvent[];
+  readonly ids: readonly string[];
+};
+
+/** A worker sends nothing else (G55). Throws ManagedError. */
+function requireResults(events: readonly SentEvent[]): void {
+  if (events.every(({ type }) => type === 'user.tool_result' || type === 'user.custom_tool_result')) return;
+  throw new ManagedError(403, 'A worker of an environment sends results of calls alone: nothing was done');
+}
+
 /** `ids` has one for each event. Throws ManagedError or ClientProblem; nothing was sent then. */
 export async function sendEvents(
   parts: SendParts,
-  { session, by, events, ids }: { session: string; by: string; events: readonly SentEvent[]; ids: readonly string[] },
+  { session, by, lease, events, ids }: Sending,
 ): Promise<StoredEvent[]> {
+  if (lease) requireResults(events);
   const found = await parts.sessions.find(session);
   refuseEnded(found);
   for (const [at, event] of events.entries()) checkEvent(event, at);
@@ -37,7 +59,7 @@ export async function sendEvents(
       const id = ids[at]!;
       const isFollowing = sent.some(({ type }) => type === 'user.message');
       if (event.type === 'user.message') sent.push(await sendMessage(parts, found, by, { id, content: event.content }));
-      else if (isSettling(event)) sent.push(await sendSettling(parts, { found, by, event, at }));
+      else if (isSettling(event)) sent.push(await sendSettling(parts, { found, by, lease, event, at }));
       else sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
     }
   } catch (error) {
@@ -67,7 +89,8 @@ function checkEvent(event: SentEvent, at: number): void {
 async function checkWaits({ sessions }: SendParts, found: FoundSession, events: readonly SentEvent[]): Promise<void> {
   if (!events.some(isSettling) && !isWaiting(found)) return;
   const timeline = await sessions.timeline(found);
-  let open = timeline.projection.waiting.map(({ id }) => id);
+  // A sandbox goes on by itself, and a message waits for it as in a run under way.
+  let open = timeline.projection.waiting.filter(({ why }) => why !== 'sandbox').map(({ id }) => id);
   const settled = new Set<string>();
   for (const [at, event] of events.entries()) {
     if (event.type === 'user.interrupt') open = [];
@@ -112,7 +135,7 @@ type Message = { readonly id: string; readonly content: readonly MessageBlock[] 
 
 /** The message's id is its event's id. */
 async function sendMessage(
-  { ports, stored, sessions, bus }: SendParts,
+  { ports, stored, sessions, bus, queues }: SendParts,
   { id: session, item }: FoundSession,
   by: string,
   { id, content }: Message,
@@ -124,6 +147,7 @@ async function sendMessage(
   if (!item.isStarted) await sessions.noteStart(session, by);
   await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
   await sessions.noteStarted(session, by);
+  if (environment.config.type === 'self_hosted') await queues.of(environment.id).ensure(session, by);
   const { text, media } = parsePrompt(prompt);
   const event: StoredEvent = {
     id,

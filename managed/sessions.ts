@@ -254,6 +254,12 @@ export class Sessions {
     return chosen.map(([id, item]) => ({ id, item, description: null }));
   }
 
+  /** Tells whether nobody needs to work for the session any more; one that was deleted is over. */
+  async isOver(id: string): Promise<boolean> {
+    const item = (await this.#parts.stored.sessionLog(id).read()).get(id);
+    return item === undefined || statusOf(await this.#look(id, item)) === 'terminated';
+  }
+
   /** Looks at the workflows of sessions that were listed. */
   lookAt(listed: readonly FoundSession[]): Promise<readonly FoundSession[]> {
     return Promise.all(listed.map(({ id, item }) => this.#few(() => this.#look(id, item))));

@@ -16,16 +16,22 @@ import type { Timeline, Timelines } from './events/timelines.ts';
 import { NO_MESSAGE } from './events/wait-parts.ts';
 import type { ManagedPorts } from './ports.ts';
 import type { FoundSession, Sessions } from './sessions.ts';
+import type { SessionLease } from './work/credentials.ts';
+import { requireOffer } from './work/results.ts';
 import type { ResultBlock, SentEvent } from './shapes/sessions.ts';
 
 /** Milliseconds in which a call that an event tells of begins to wait, and its end is told. */
 const SETTLE_MS = 10_000;
 const LOOK_MS = 50;
 
-export type SettlingEvent = Extract<SentEvent, { type: 'user.tool_confirmation' | 'user.custom_tool_result' }>;
+type ResultEvent = Extract<SentEvent, { type: 'user.custom_tool_result' | 'user.tool_result' }>;
+export type SettlingEvent = Extract<SentEvent, { type: 'user.tool_confirmation' }> | ResultEvent;
+
+const isResult = (event: SentEvent): event is ResultEvent =>
+  event.type === 'user.custom_tool_result' || event.type === 'user.tool_result';
 
 export const isSettling = (event: SentEvent): event is SettlingEvent =>
-  event.type === 'user.tool_confirmation' || event.type === 'user.custom_tool_result';
+  event.type === 'user.tool_confirmation' || isResult(event);
 
 export type SettleParts = {
   readonly ports: ManagedPorts;
@@ -40,12 +46,17 @@ type Target =
   | { readonly kind: 'early' };
 
 export const calledBy = (event: SettlingEvent): string =>
-  event.type === 'user.tool_confirmation' ? event.tool_use_id : event.custom_tool_use_id;
+  event.type === 'user.custom_tool_result' ? event.custom_tool_use_id : event.tool_use_id;
 
 const TOLD_AS: Readonly<Record<SettlingEvent['type'], readonly string[]>> = {
   'user.tool_confirmation': ['agent.tool_use', 'agent.mcp_tool_use'],
   'user.custom_tool_result': ['agent.custom_tool_use'],
+  'user.tool_result': ['agent.tool_use'],
 };
+
+/** A call that asks has two waits, and each kind of event ends one. */
+const isFor = (event: SettlingEvent, { why }: OpenWait): boolean =>
+  (why === 'ask') === (event.type === 'user.tool_confirmation');
 
 /** Throws ManagedError when the event is for no call that waits or was settled. */
 export function findTarget({ facts, projection }: Timeline, event: SettlingEvent, at: number): Target {
@@ -53,13 +64,17 @@ export function findTarget({ facts, projection }: Timeline, event: SettlingEvent
   const fact = facts.find((each) => each.id === id);
   if (!fact) throw wrong(event, at, `${id.slice(0, 80)} is no call of this session`);
   if (!TOLD_AS[event.type].includes(fact.type)) throw wrong(event, at, `${id} is an event of type ${fact.type}`);
-  const wait = projection.waiting.find((each) => each.id === id);
+  const wait = projection.waiting.find((each) => each.id === id && isFor(event, each));
   if (wait) return { kind: 'open', wait };
-  const settled = facts.findLast(({ settles }) => settles === id);
+  const settled = facts.findLast(({ settles, type }) => settles === id && isEndBy(event, type));
   if (settled) return { kind: 'settled', fact: settled };
-  if (isEarly(projection, id)) return { kind: 'early' };
+  if (event.type === 'user.tool_confirmation' && isEarly(projection, id)) return { kind: 'early' };
   throw wrong(event, at, `${id} does not wait`);
 }
+
+/** A worker's result does not repeat a confirmation, nor the other way round. */
+const isEndBy = (event: SettlingEvent, type: EventFact['type']): boolean =>
+  event.type !== 'user.tool_result' || type === 'user.tool_result';
 
 const wrong = ({ type }: SettlingEvent, at: number, why: string): ManagedError =>
   invalid(`Invalid ${type} event at events[${at}]: ${why}`, `events.${at}`);
@@ -74,7 +89,7 @@ function isEarly(projection: Projection, id: string): boolean {
 
 /** Throws ManagedError for what no session would take. */
 export function checkSettling(event: SettlingEvent, at: number): void {
-  if (event.type === 'user.custom_tool_result') {
+  if (isResult(event)) {
     parsePrompt(blocksOf(event.content ?? [], `events.${at}.content`));
     return;
   }
@@ -89,6 +104,8 @@ type Sending = {
   readonly by: string;
   readonly event: SettlingEvent;
   readonly at: number;
+  /** The lease of the worker that sends it; absent for people and apps. */
+  readonly lease: SessionLease | undefined;
 };
 
 /**
@@ -98,16 +115,19 @@ type Sending = {
 export async function settle(parts: SettleParts, sending: Sending): Promise<EventFact> {
   const { ports, sessions } = parts;
   const { found, event, at } = sending;
-  const result = event.type === 'user.custom_tool_result' ? await storeResult(ports, event, at) : undefined;
+  const result = isResult(event) ? await storeResult(ports, event, at) : undefined;
   const until = performance.now() + SETTLE_MS;
   while (performance.now() < until) {
-    const target = findTarget(await sessions.timeline(found), event, at);
+    const timeline = await sessions.timeline(found);
+    const target = findTarget(timeline, event, at);
     if (target.kind === 'settled') {
       if (isSame(target.fact, sending, result)) return target.fact;
       throw wrong(event, at, `${calledBy(event)} is settled already, by a ${target.fact.type}`);
     }
-    if (target.kind === 'open') await apply(ports, sending, target.wait, result);
-    else await pause(LOOK_MS);
+    if (target.kind === 'open') {
+      if (target.wait.why === 'sandbox') await requireOffer(ports, timeline, sending, target.wait);
+      await apply(ports, sending, target.wait, result);
+    } else await pause(LOOK_MS);
   }
   throw new ManagedError(503, `Call ${calledBy(event)} does not wait yet: send it again`);
 }
@@ -138,7 +158,7 @@ function reasonOf(event: SettlingEvent): string {
 
 function isSame({ entry }: EventFact, { event, by }: Sending, result: OutsideResult | undefined): boolean {
   if (entry?.kind !== 'settled') return false;
-  if (event.type === 'user.custom_tool_result') return isDeepStrictEqual(entry.result, result);
+  if (isResult(event)) return isDeepStrictEqual(entry.result, result);
   if (entry.how !== event.result || entry.by !== by) return false;
   return entry.how === 'allow' || entry.message === reasonOf(event);
 }
@@ -146,7 +166,7 @@ function isSame({ entry }: EventFact, { event, by }: Sending, result: OutsideRes
 /** Texts and media are stored before the session hears of them. */
 async function storeResult(
   { store }: ManagedPorts,
-  { content = [], is_error }: Extract<SettlingEvent, { type: 'user.custom_tool_result' }>,
+  { content = [], is_error }: ResultEvent,
   at: number,
 ): Promise<OutsideResult> {
   const path = `events.${at}.content`;

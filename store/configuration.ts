@@ -71,6 +71,8 @@ export type RunConfig = {
   readonly snapshots?: boolean;
   /** Tools whose calls somebody outside carries out (G53); absent: none. */
   readonly outsideTools?: readonly OutsideTool[];
+  /** The self-hosted environment whose workers run some of these; absent: none does. */
+  readonly environment?: string;
   /** The toolset whose inputs file and shell tools take (G51); absent: our own. */
   readonly toolset?: Toolset;
   /** Where the shell of a toolset begins: the folder that the run before it ended in (G51). */

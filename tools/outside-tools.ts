@@ -33,14 +33,22 @@ function replaceByName(all: readonly ToolDefinition[], added: readonly ToolDefin
   return [...all.filter(({ name }) => !names.has(name)), ...added].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Custom tools have no policy: rules of the worker hold, and nothing else keeps a call back. */
+/** The tools of a sandbox that only read, which may run together (L35). */
+const READERS: ReadonlySet<string> = new Set(['read', 'glob', 'grep']);
+
+/**
+ * Custom tools have no policy: rules of the worker hold, and nothing else keeps a call back. Those
+ * of a sandbox have one, as the worker's own; a rule with a pattern holds for all their calls, since
+ * paths of a sandbox cannot be resolved here.
+ */
 function createOutsideTool({ by, name, description, input_schema }: OutsideTool): Tool {
+  const isSandboxed = by === 'sandbox';
   const tool = defineDelegatedTool({
     name,
     description,
     inputSchema: input_schema,
-    risk: 'external',
-    canUse: () => ({ kind: 'allow' }),
+    risk: !isSandboxed ? 'external' : READERS.has(name) ? 'read' : 'execute',
+    ...(!isSandboxed && { canUse: () => ({ kind: 'allow' as const }) }),
     delegate: () => ({ kind: 'outside', by }),
   });
   kinds.set(tool, by);

@@ -35,6 +35,7 @@ import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
 import { DEFAULT_CAPS, type SnapshotSettings } from '../store/snapshots/take-snapshot.ts';
 import { WorkerSnapshots } from '../activities/snapshots/snapshots.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
+import { WorkQueues } from '../store/sandbox/queue.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { createSeenByTools } from '../store/view/seen-files.ts';
 import { createTranscripts } from '../store/transcript/transcripts.ts';
@@ -218,6 +219,7 @@ export async function createDeps(
     ...(host && { hosts: createHostMeans(hosted, settings.hosts) }),
     ...(workspaces !== undefined && { workspaces }),
     defaults: chosen,
+    work: new WorkQueues({ store, now: Date.now }),
     now: Date.now,
     random: Math.random,
     sandbox,

@@ -2,3 +2,4 @@
 export { agentSession as 'perdure.agentSession' } from './agent-session.ts';
 export { delegatedWork as 'perdure.delegatedWork' } from './delegated/work.ts';
 export { scheduledPrompt as 'perdure.scheduledPrompt' } from './parent/scheduled-prompt.ts';
+export { sandboxLease as 'perdure.sandboxLease' } from './delegated/sandbox-lease.ts';

@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
 import type { MonitorFlags } from '../../client/faces/types.ts';
+import { present } from '../../client/faces/basics.ts';
 import { METRICS_OPTION } from '../../client/faces/flags.ts';
 import { addPageOptions, type PortFlags } from '../../page/hosting/page-options.ts';
 import type { ServedPage } from '../../page/serve-page.ts';
@@ -13,6 +14,7 @@ import { isInside } from '../../system/process/places.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { reasonOf } from '../../system/text.ts';
 import { STATUS, UsageError } from '../errors.ts';
+import { parseTime } from '../run-options.ts';
 import { type MountOn, servePageUntilTold } from './page.ts';
 
 export function serveCommand(program: Command, cli: Cli): void {
@@ -25,10 +27,17 @@ export function serveCommand(program: Command, cli: Cli): void {
       '--managed <dir>',
       'serve the Managed Agents API as well: each of its sessions works in a folder of its own below this one',
     )
+    .option(
+      '--managed-lease <time>',
+      'with --managed: how long a worker of a self-hosted environment may be silent, from 10s to 5m (default: 1m)',
+    )
     .option(...METRICS_OPTION);
-  addPageOptions(command).action(async ({ token, managed, ...flags }: Flags) => {
-    if (token === true) return cli.exit(await printToken(cli, { ...flags, ...(managed !== undefined && { managed }) }));
-    const mountOn = managed === undefined ? undefined : await mountManaged(cli, resolve(cli.cwd(), managed));
+  addPageOptions(command).action(async ({ token, managed, managedLease, ...flags }: Flags) => {
+    if (token === true) return cli.exit(await printToken(cli, present({ ...flags, managed, managedLease })));
+    if (managed === undefined && managedLease !== undefined)
+      throw new UsageError('--managed-lease belongs to --managed');
+    const leaseMs = leaseOf(managedLease);
+    const mountOn = managed === undefined ? undefined : await mountManaged(cli, resolve(cli.cwd(), managed), leaseMs);
     const linesOf = ({ api, ownToken, entrance }: ServedPage): string => {
       // Output may be kept in a log that commands of an agent can read, so it does not contain the
       // token.
@@ -41,10 +50,20 @@ export function serveCommand(program: Command, cli: Cli): void {
   });
 }
 
-type Flags = MonitorFlags & PortFlags & { readonly token?: boolean; readonly managed?: string };
+type Flags = MonitorFlags &
+  PortFlags & { readonly token?: boolean; readonly managed?: string; readonly managedLease?: string };
+
+const [LEAST_LEASE_MS, LEASE_MS, MOST_LEASE_MS] = [10_000, 60_000, 300_000];
+
+function leaseOf(text: string | undefined): number {
+  if (text === undefined) return LEASE_MS;
+  const ms = parseTime('--managed-lease', text);
+  if (ms >= LEAST_LEASE_MS && ms <= MOST_LEASE_MS) return ms;
+  throw new UsageError(`--managed-lease ${text}: give from 10s to 5m`);
+}
 
 /** `root` is the absolute path of the folder of all sessions' folders. */
-async function mountManaged({ env, say }: Cli, root: string): Promise<MountOn> {
+async function mountManaged({ env, say }: Cli, root: string, leaseMs: number): Promise<MountOn> {
   const data = dataRootOf(env);
   if (isInside(data, root) || isInside(root, data))
     throw new SetupProblem(`--managed names ${root}, and Perdure's data folder is ${data}: keep them apart`);
@@ -57,7 +76,7 @@ async function mountManaged({ env, say }: Cli, root: string): Promise<MountOn> {
     import('../../managed/app.ts'),
     import('../../managed/ports.ts'),
   ]);
-  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, { root, log: say }), access);
+  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, { root, log: say, leaseMs }), access);
 }
 
 async function printToken(cli: Cli, others: object): Promise<number> {

@@ -12,6 +12,10 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   worker: [['perdure worker --config perdure.config.ts --log-level warn', 'works on what it is configured for']],
   page: [['perdure page', 'the ops page alone']],
   serve: [['perdure serve --port 7420', 'the HTTP API on 127.0.0.1:7420']],
+  environments: [
+    ['perdure environments key env_4k2', 'for a worker of your own: `pdr-env-…`, printed once'],
+    ['perdure environments key env_4k2 --only', 'the same, and no other key counts any more'],
+  ],
   'codec-server': [
     ['perdure codec-server', 'for `temporal … --codec-endpoint http://127.0.0.1:8081` on this machine'],
     ['perdure codec-server --origin https://ui.example --tokens people.json', 'for pages of that site, too'],

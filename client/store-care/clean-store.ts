@@ -50,7 +50,16 @@ export type CleanResult = {
 };
 
 /** Kinds of records that belong to a session: `<kind>/<session>/…`. Other kinds stay. */
-const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', 'labels', 'silent', 'hosts', WORKTREES]);
+const OF_SESSIONS: ReadonlySet<string> = new Set([
+  'steps',
+  'calls',
+  'waits',
+  'offers',
+  'labels',
+  'silent',
+  'hosts',
+  WORKTREES,
+]);
 
 /**
  * Throws StoreError or ClientProblem when any part of a session cannot be read; nothing was changed

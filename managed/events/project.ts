@@ -164,6 +164,8 @@ function resultParts(projection: Projection, outcome: Outcome): readonly Part[] 
   const call = calls[outcome.index];
   if (reply === null || call === undefined) return [];
   if (call.judged === 'custom') return withdrawnParts(projection, outcome, call);
+  // A worker's result was told when it came.
+  if (call.state === 'answered') return [];
   const id = partId(projection, position, 'result', outcome.index);
   const use = callEventId(projection, outcome.index);
   const isMcp = call.name.startsWith('mcp__');

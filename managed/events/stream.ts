@@ -7,6 +7,7 @@ import type {
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { ChannelItem } from '../../client/index.ts';
+import type { WorkQueues } from '../../store/sandbox/queue.ts';
 import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { lineOf, ManagedError } from '../errors.ts';
@@ -18,6 +19,8 @@ import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';
 import type { Timelines } from './timelines.ts';
+import type { SessionLease } from '../work/credentials.ts';
+import { isOpenCall, streamToWorker } from '../work/view.ts';
 
 const LOOK_MS = 1_000;
 const STALLED_MS = 60_000;
@@ -30,12 +33,15 @@ export type StreamParts = {
   readonly sessions: Sessions;
   readonly timelines: Timelines;
   readonly bus: EventBus;
+  readonly queues: WorkQueues;
 };
 
 type StreamRequest = {
   readonly session: string;
   /** Events that are previewed while they are written. */
   readonly deltas: readonly BetaManagedAgentsDeltaType[];
+  /** The lease of the worker that listens; absent for people. */
+  readonly lease: SessionLease | undefined;
   /** The id of the last event that the listener has; '0' stands before the first. */
   readonly last: string | undefined;
   readonly closing: AbortSignal;
@@ -45,13 +51,15 @@ type StreamRequest = {
 
 /** Resolves when events from now on reach the listener. Throws ManagedError. */
 export async function openStream(parts: StreamParts, request: StreamRequest): Promise<Response> {
-  const { session, last, deltas, closing, left } = request;
+  const { session, last, deltas, lease, closing, left } = request;
   const found = await parts.sessions.find(session);
   const { facts, step = 0 } = await parts.sessions.timeline(found);
-  const sent = new Set(eventsBefore(facts, last).map(({ id }) => id));
+  const before = eventsBefore(facts, last);
+  // A call that a worker was not shown yet comes when it may run.
+  const sent = new Set((lease ? before.filter((fact) => !isOpenCall(facts, fact)) : before).map(({ id }) => id));
   const previews = new Previews(last === undefined || last === '' ? deltas : [], step);
   return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) =>
-    withBeats(eventFrames(parts, { session, found, sent, previews, signal }), (error) => {
+    withBeats(eventFrames(parts, { session, found, sent, previews, lease, signal }), (error) => {
       if (!signal.aborted) parts.ports.log(`managed agents: a stream of session ${session} ended: ${lineOf(error)}`);
     }),
   );
@@ -73,6 +81,7 @@ type Streaming = {
   /** Ids of the events that the listener has. */
   readonly sent: Set<string>;
   readonly previews: Previews;
+  readonly lease: SessionLease | undefined;
   readonly signal: AbortSignal;
 };
 
@@ -96,7 +105,7 @@ const isSameRest = (a: FoundSession, b: FoundSession): boolean =>
   a.description?.head === b.description?.head;
 
 async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGenerator<string, void> {
-  const { session, sent, previews, signal } = streaming;
+  const { session, sent, previews, lease, signal } = streaming;
   const news: News = { waker: createWaker(), queued: [], items: [], isStale: true };
   const unlisten = parts.bus.listen(session, ({ queued }) => {
     if (queued) news.queued.push(queued);
@@ -118,7 +127,8 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
         news.isStale = false;
         timeline = await parts.sessions.timeline(found);
         for (const event of news.queued.splice(0)) if (!sent.has(event.id)) yield frameOf(event, false);
-        const facts = timeline.facts.filter(({ id }) => !sent.has(id));
+        const unsent = timeline.facts.filter(({ id }) => !sent.has(id));
+        const facts = lease ? await streamToWorker(parts, lease, timeline, { unsent, sent }) : unsent;
         if (facts.at(-1)?.type === 'session.status_idle') await awaitRest(parts.sessions, session, signal);
         for (const { id } of facts) sent.add(id);
         for (const event of await parts.timelines.write(facts)) yield frameOf(event);

@@ -84,9 +84,10 @@ function endPart(projection: Projection, { call, how, message, result }: Settled
   if (how === 'expired') return [];
   const use = callEventId(projection, placeInName(call).index);
   const id = settledId(projection.session, use, call);
+  const isCustom = projection.calls[placeInName(call).index]?.judged === 'custom';
   if (result)
     return [
-      resultPart({ use, id }, (bodies) => ({
+      (isCustom ? resultPart : workerResultPart)({ use, id }, (bodies) => ({
         content: contentOfMessage(result.body, bodies),
         is_error: result.isError === true,
       })),
@@ -106,10 +107,21 @@ function endPart(projection: Projection, { call, how, message, result }: Settled
 
 type Content = ReturnType<typeof contentOfMessage>;
 
-function resultPart(
-  { use, id }: { readonly use: string; readonly id: string },
-  contentOf: (bodies: Parameters<Part['make']>[1]) => { readonly content: Content; readonly is_error: boolean },
-): Part {
+type ContentOf = (bodies: Parameters<Part['make']>[1]) => { readonly content: Content; readonly is_error: boolean };
+type Place = { readonly use: string; readonly id: string };
+
+/** The result of a self-hosted environment's worker, or what is said where there will be none. */
+function workerResultPart({ use, id }: Place, contentOf: ContentOf): Part {
+  const type = 'user.tool_result';
+  return {
+    id,
+    type,
+    settles: use,
+    make: (about, bodies) => ({ ...about, type, tool_use_id: use, ...contentOf(bodies) }),
+  };
+}
+
+function resultPart({ use, id }: Place, contentOf: ContentOf): Part {
   const type = 'user.custom_tool_result';
   return {
     id,

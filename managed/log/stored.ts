@@ -5,10 +5,10 @@ import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/ag
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { Store } from '../../client/index.ts';
+import { ResourceLog, type Resources } from '../../store/values/resource-log.ts';
 import { parseStored, StoreError } from '../../store/values/store.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { ResourceLog, type Resources } from './resource-log.ts';
 
 /** The parts of an agent that a version fixes. */
 export type AgentVersion = Omit<BetaManagedAgentsAgent, 'archived_at'>;
@@ -42,6 +42,9 @@ export type SessionItem = {
   readonly isStarted: boolean;
 };
 
+/** Hashes of the keys of a self-hosted environment. */
+export type EnvironmentKeysItem = { readonly hashes: readonly string[] };
+
 /** One log takes some 60 records a second on a folder, so sessions have sixteen. */
 const SHARDS = 16;
 /** Milliseconds for which lists reuse what was read. */
@@ -51,6 +54,7 @@ const MOST_VALUES = 500;
 export class ManagedStore {
   readonly agents: ResourceLog<AgentItem>;
   readonly environments: ResourceLog<EnvironmentItem>;
+  readonly environmentKeys: ResourceLog<EnvironmentKeysItem>;
   readonly #sessions: readonly ResourceLog<SessionItem>[];
   readonly #store: Store;
   readonly #values = new RecentMap<Hash, unknown>(MOST_VALUES);
@@ -60,6 +64,7 @@ export class ManagedStore {
     this.#store = store;
     this.agents = new ResourceLog({ store, name: 'agents', now });
     this.environments = new ResourceLog({ store, name: 'environments', now });
+    this.environmentKeys = new ResourceLog({ store, name: 'environment-keys', now });
     this.#sessions = Array.from({ length: SHARDS }, (_, n) => new ResourceLog({ store, name: `sessions-${n}`, now }));
   }
 

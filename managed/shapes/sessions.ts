@@ -74,7 +74,14 @@ const customResult = z.strictObject({
   is_error: z.boolean().nullable().optional(),
 });
 
-const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt, confirmation, customResult]);
+const toolResult = z.strictObject({
+  type: z.literal('user.tool_result'),
+  tool_use_id: z.string(),
+  content: z.array(resultBlock).max(MOST_BLOCKS).optional(),
+  is_error: z.boolean().nullable().optional(),
+});
+
+const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt, confirmation, customResult, toolResult]);
 export type SentEvent = z.output<typeof sentEvent>;
 
 export const eventSend = z.strictObject({ events: z.array(sentEvent).min(1).max(MOST_EVENTS) });

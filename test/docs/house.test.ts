@@ -22,6 +22,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   [
     'values',
     'store/values/',
+    'store/sandbox/',
     'store/configuration.ts',
     'store/hosted-sessions.ts',
     'store/model-facts.ts',
@@ -136,6 +137,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['exports of the client', 'client/index.ts', 'client/faces/'],
   ['agent sdk', 'client/agent-sdk/'],
   ['testing', 'client/testing/'],
+  ['sandbox', 'client/sandbox/'],
   ['page', 'page/'],
   ['managed agents', 'managed/'],
   ['command line', 'cli/'],

@@ -12,7 +12,8 @@ const refused = /(?<=\| not served \| paths \|\n\|---\|---\|\n)[^]*?(?=\n\n)/;
 
 test('docs/managed.md has every path that is served or refused by name (G7)', async () => {
   const routes = servedRoutes.map(
-    ({ name, method, path, role }) => `| \`${name}\` | \`${method.toUpperCase()} ${path}\` | ${role} |`,
+    ({ name, method, path, role, workers }) =>
+      `| \`${name}\` | \`${method.toUpperCase()} ${path}\` | ${[role ?? [], workers].flat(2).join(', ')} |`,
   );
   const others = refusedPaths.map(
     ({ capability, paths }) => `| \`${capability}\` | ${paths.map((path) => `\`${path}\``).join(', ')} |`,

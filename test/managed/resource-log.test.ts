@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findNewest, ResourceLog } from '../../managed/log/resource-log.ts';
+import { findNewest, ResourceLog } from '../../store/values/resource-log.ts';
 import { reserveIds } from '../../managed/request-log.ts';
 import { memoryStore } from '../support/memory-store.ts';
 

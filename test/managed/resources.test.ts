@@ -130,7 +130,6 @@ describe('environments', () => {
   });
 
   test.each([
-    ['config.type', { config: { type: 'self_hosted' } }],
     ['config.networking.allowed_hosts', { config: limited({ allowed_hosts: ['a.example'] }) }],
     ['config.networking.allow_mcp_servers', { config: limited({ allow_mcp_servers: true }) }],
     ['config.networking.allow_package_managers', { config: limited({ allow_package_managers: true }) }],

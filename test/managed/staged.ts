@@ -21,6 +21,8 @@ export type Staged = {
   readonly calls: unknown[][];
   /** How sessions with a workflow stand. */
   readonly described: Map<string, SessionDescription>;
+  /** Leases that are held, as `work_….1`. */
+  readonly leases: Set<string>;
   readonly store: ReturnType<typeof memoryStore>;
   readonly ports: ManagedPorts;
   readonly client: Anthropic;
@@ -42,6 +44,7 @@ export function stagedManaged(
 ): Staged {
   const calls: unknown[][] = [];
   const described = new Map<string, SessionDescription>();
+  const leases = new Set<string>();
   const store = memoryStore();
   const note =
     (name: string) =>
@@ -82,6 +85,13 @@ export function stagedManaged(
     live: () => noItems(),
     removeWorkflow: async (session) => void described.delete(session),
     openWorkspace: async (session) => `/srv/${session}`,
+    leases: {
+      open: async (lease) => void leases.add(`${lease.work}.${lease.g}`),
+      beat: async ({ work, g }) => leases.has(`${work}.${g}`),
+      end: async ({ work, g }) => void leases.delete(`${work}.${g}`),
+      lastBeat: async () => null,
+    },
+    leaseMs: 60_000,
     store,
     now: Date.now,
     log: () => undefined,
@@ -104,7 +114,7 @@ export function stagedManaged(
       fetch: (url, init) => ask(new Request(url, init).url.replace(`${BASE}/v1`, ''), init),
     });
   const restart = (): void => void ({ app } = managedApp(ports, access));
-  return { calls, described, store, ports, client: as('secret'), as, ask, restart };
+  return { calls, described, leases, store, ports, client: as('secret'), as, ask, restart };
 }
 
 export const HEADERS = { 'content-type': 'application/json', 'x-api-key': 'secret' };

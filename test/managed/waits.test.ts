@@ -205,7 +205,7 @@ describe('what is sent to a session that waits', () => {
       [result(bash, 'x'), 'is an event of type agent.tool_use'],
       [{ ...confirmation, tool_use_id: bash, deny_message: 'x' }, 'deny_message goes with'],
       [{ ...confirmation, tool_use_id: bash, result: 'deny', deny_message: 'x'.repeat(2_001) }, 'over 2000 characters'],
-      [{ type: 'user.tool_result', tool_use_id: bash }, 'not served yet'],
+      [{ type: 'user.tool_result', tool_use_id: bash }, 'does not wait'],
     ];
     for (const [event, why] of refusals) {
       const refused = await errorOf(send(result(custom, 'shipped'), event));

@@ -1,6 +1,6 @@
 // The log of agents, environments and sessions in a bucket: many servers write it at once.
 import { beforeAll, expect, test } from 'vitest';
-import { ResourceLog } from '../../managed/log/resource-log.ts';
+import { ResourceLog } from '../../store/values/resource-log.ts';
 import { sharedStore, useS3Keys } from '../support/shared-store.ts';
 
 beforeAll(useS3Keys);

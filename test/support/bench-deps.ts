@@ -20,6 +20,7 @@ import { createRegistry } from '../../tools/registry.ts';
 import { createCallRunner } from '../../activities/calls/call-runner.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { memoryStore } from './memory-store.ts';
+import { WorkQueues } from '../../store/sandbox/queue.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import type { Store } from '../../store/values/store.ts';
 import { createModels } from '../../models/models.ts';
@@ -151,6 +152,7 @@ export async function benchDeps({
     tools: createCallRunner(store, createRegistry(tools), createHookRunner(hooks, { env: {}, folder: '/nowhere' })),
     models: createModels({ model: chosen.model, configured: chosen.models, scripted }),
     defaults: chosen,
+    work: new WorkQueues({ store, now: Date.now }),
     now: Date.now,
     random: () => 0,
     hooks: createHookRunner(hooks, { env: {}, folder: '/nowhere' }),

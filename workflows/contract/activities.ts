@@ -9,6 +9,7 @@ import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { HostLeft, LeaveHost, TakenOver, TakeOver, WorkspacePlace } from './hosts.ts';
 import type { Hash } from './ids.ts';
+import type { LeaseInput } from './lease.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { RemainingBudget, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost, UserMessage } from './session.ts';
@@ -44,10 +45,13 @@ export type Activities = {
   checkOutFiles(input: CheckOutFiles): Promise<FilesCheckedOut>;
   leaveHost(input: LeaveHost): Promise<HostLeft>;
   takeOver(input: TakeOver): Promise<TakenOver>;
+  holdLease(input: LeaseInput): Promise<void>;
+  lapseLease(input: LeaseInput): Promise<void>;
+  concludeLease(input: LeaseInput): Promise<void>;
 };
 
-/** The activities that a session schedules. The others serve callers that start sessions. */
-export type SessionActivities = Omit<Activities, 'storeText'>;
+/** The activities that a session schedules. The others serve callers of sessions, and leases. */
+export type SessionActivities = Omit<Activities, 'storeText' | 'holdLease' | 'lapseLease' | 'concludeLease'>;
 
 /**
  * Answers a question that a person asks aside, from the conversation up to `head`, or up to the

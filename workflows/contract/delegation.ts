@@ -79,8 +79,11 @@ export type QuestionWork = {
 /** A call whose result somebody outside gives (G53). It has no deadline. */
 export type OutsideWork = { readonly kind: 'outside'; readonly by: OutsideKind };
 
-/** `custom`: an app, through the API that the session was started by. */
-export type OutsideKind = 'custom';
+/**
+ * `custom`: an app, through the API that the session was started by. `sandbox`: a worker of the
+ * run's self-hosted environment (G74).
+ */
+export type OutsideKind = 'custom' | 'sandbox';
 
 export type Delegation = DelegatedWork | WaitWork | QuestionWork | OutsideWork | AgentWork | AgentRequest;
 

@@ -23,6 +23,7 @@ export const toolsets = ['agent_toolset_20260401'] as const;
 export type Toolset = (typeof toolsets)[number];
 
 const LONGEST_MODEL = 200;
+const LONGEST_ENVIRONMENT = 100;
 const MOST_FALLBACKS = 10;
 const MOST_TOKENS = 1_000_000_000;
 const YEAR_MS = 365 * 24 * 3_600_000;
@@ -308,6 +309,10 @@ export const RUN_OPTIONS = {
    */
   outsideTools: defineOption<readonly OutsideTool[]>('tools', outsideToolsProblem, {
     says: 'tools whose calls somebody outside carries out, and gives the results of by the update `giveResult`',
+  }),
+  /** The self-hosted environment whose workers run the tools of its sandbox (G74). */
+  environment: textOption('environment', LONGEST_ENVIRONMENT, {
+    says: 'the self-hosted environment whose workers run its tools',
   }),
   /** Milliseconds that an approval may take before the call counts as denied (L55). */
   approvalTimeoutMs: timeOption('approval timeout', {

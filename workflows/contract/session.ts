@@ -5,6 +5,7 @@ import type { SessionHost } from './hosts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
+import type { WaitingCall } from './waits.ts';
 import type { MessageBody, AnswerRecord, PassedOver, PendingApproval } from './people.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
@@ -294,5 +295,7 @@ export type SessionView = {
   readonly parkedUntil: number | null;
   readonly approvals: readonly PendingApproval[];
   readonly last: { readonly run: number; readonly reason: TerminalReason } | null;
+  /** The calls that the transcript says wait (G37); absent without any. */
+  readonly waits?: readonly WaitingCall[];
   readonly passedOver?: readonly PassedOver[];
 };

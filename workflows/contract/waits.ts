@@ -42,7 +42,7 @@ const VALID_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 export function isOutsideTool(value: unknown): value is OutsideTool {
   const { by, name, description, input_schema } = (value ?? {}) as { readonly [Key in keyof OutsideTool]?: unknown };
   return (
-    by === 'custom' &&
+    (by === 'custom' || by === 'sandbox') &&
     typeof name === 'string' &&
     VALID_NAME.test(name) &&
     typeof description === 'string' &&

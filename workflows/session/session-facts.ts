@@ -16,6 +16,7 @@ import {
   type UserMessage,
 } from '../contract/session.ts';
 import type { AnswerRecord, PassedOver } from '../contract/people.ts';
+import type { WaitingCall } from '../contract/waits.ts';
 import type { RunState } from '../machine/state.ts';
 import type { CarriedFacts, Carry } from './session-state.ts';
 import { present } from '../contract/present.ts';
@@ -66,7 +67,7 @@ export type ShownSession = {
   readonly run: LiveRun | null;
   readonly inbox: { readonly waiting: readonly UserMessage[] };
   readonly approvals: { readonly pending: readonly PendingApproval[]; readonly answered: readonly AnswerRecord[] };
-  readonly waits: { readonly open: readonly unknown[] };
+  readonly waits: { readonly open: readonly WaitingCall[] };
   readonly delegations: {
     readonly agents: {
       readonly background: readonly unknown[];
@@ -83,13 +84,12 @@ export function sessionNow({
   inbox,
   approvals,
   delegations,
-  waits: { open },
+  waits: { open: waits },
 }: ShownSession): SessionNow {
   // Questions from sessions of its agents are listed behind its own (L70).
   const pending = [...approvals.pending, ...delegations.agents.asks.waiting];
   const { answered } = approvals;
   const background = delegations.agents.background.length;
-  const waits = open.length;
   const queued = inbox.waiting;
   return { session, title, phase, run, queued, pending, waits, answered, background, ...(agent && { agent }) };
 }
@@ -101,7 +101,7 @@ type SessionNow = {
   readonly phase: Phase | null;
   readonly run: LiveRun | null;
   readonly pending: readonly PendingApproval[];
-  readonly waits: number;
+  readonly waits: readonly WaitingCall[];
   readonly answered: readonly AnswerRecord[];
   readonly background: number;
   readonly agent?: AgentOrigin;
@@ -121,7 +121,7 @@ export function memoOf(facts: ShownFacts, now: SessionNow, withFacts: boolean): 
     runs,
     last,
     ...(approvals.length > 0 && { approvals }),
-    ...(waits > 0 && { waits }),
+    ...(waits.length > 0 && { waits: waits.length }),
     ...(answered.length > 0 && { answered }),
     ...present({ parkedUntil: parkedUntil ?? undefined }),
     ...(host && { host }),
@@ -134,7 +134,7 @@ export function memoOf(facts: ShownFacts, now: SessionNow, withFacts: boolean): 
 /** `passedOver`: signals that did nothing. */
 export function viewOf(
   { head, runs, last }: ShownFacts,
-  { session, phase, run, queued, pending }: SessionNow,
+  { session, phase, run, queued, pending, waits }: SessionNow,
   passedOver: readonly PassedOver[],
 ): SessionView {
   const state = run?.state;
@@ -151,6 +151,7 @@ export function viewOf(
     parkedUntil: run?.parkedUntil ?? null,
     approvals: pending,
     last: last && { run: last.run, reason: last.terminal.reason },
+    ...(waits.length > 0 && { waits }),
     ...(passedOver.length > 0 && { passedOver }),
   };
 }

@@ -2,9 +2,8 @@
 // creating it is the lock. The state is folded in memory; every 256 records it is stored as a
 // checkpoint, from which a new process begins. It needs no database and no worker.
 import { z } from 'zod';
-import type { Store } from '../../client/index.ts';
-import { parseStored, StoreError } from '../../store/values/store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
+import { parseStored, type Store, StoreError } from './store.ts';
 
 const CHECKPOINT = 256;
 /** Records read at once by a process that has none yet. */
@@ -30,15 +29,20 @@ export type Resources<Item> = ReadonlyMap<string, Item>;
 /** A resource's new value; null deletes it, and its id is never free again. */
 export type Change<Item> = { readonly id: string; readonly item: Item | null };
 
-export type LogOptions = {
+export type LogOptions<Item> = {
   readonly store: Store;
   /** A segment of the store's keys. */
   readonly name: string;
   readonly now: () => number;
+  /**
+   * Returns the ids of resources to forget after a record, by the resources alone: every reader
+   * forgets the same.
+   */
+  readonly forget?: (items: Resources<Item>) => readonly string[];
 };
 
 export class ResourceLog<Item> {
-  readonly #options: LogOptions;
+  readonly #options: LogOptions<Item>;
   readonly #items = new Map<string, Item>();
   readonly #deleted = new Set<string>();
   #count = 0;
@@ -46,7 +50,7 @@ export class ResourceLog<Item> {
   #readAt = -Infinity;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: LogOptions) {
+  constructor(options: LogOptions<Item>) {
     this.#options = options;
   }
 
@@ -128,6 +132,7 @@ export class ResourceLog<Item> {
       this.#items.delete(id);
       this.#deleted.add(id);
     } else this.#items.set(id, item as Item);
+    for (const old of this.#options.forget?.(this.#items) ?? []) this.#items.delete(old);
     this.#count += 1;
     if (this.#count % CHECKPOINT === 0) await this.#writeCheckpoint();
   }

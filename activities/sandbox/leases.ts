@@ -1,0 +1,75 @@
+// What becomes of a lease on a work item (G60). The workflow that watches it calls these in order;
+// each may be tried twice.
+import { CompleteAsyncError } from '@temporalio/activity';
+import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
+import { lapse, stop, type WorkItem } from '../../store/sandbox/item.ts';
+import { describeLost, type Offer, readOffer } from '../../store/sandbox/offers.ts';
+import type { LeaseInput } from '../../workflows/contract/lease.ts';
+import { QUERIES, type SessionView, UPDATES } from '../../workflows/contract/session.ts';
+import type { GivenResult } from '../../workflows/contract/waits.ts';
+import type { Attempt } from '../attempt.ts';
+import type { Deps } from '../deps.ts';
+
+type LeaseDeps = Pick<Deps, 'store' | 'work'>;
+
+/** Stays open after it returns: whoever serves the worker sends its heartbeats, and its end. */
+export function holdLease(): Promise<never> {
+  return Promise.reject(new CompleteAsyncError());
+}
+
+/** From here on heartbeats are refused, and results are taken for the time of grace. */
+export function lapseLease({ work }: LeaseDeps): (attempt: Attempt, input: LeaseInput) => Promise<void> {
+  return async (_attempt, { environment, work: id, g }) => {
+    await work.of(environment).change(id, WATCH, (item, now) => lapse(item, g, now));
+  };
+}
+
+const WATCH = 'the watch of a lease';
+
+/**
+ * Ends the item. Calls that its worker was shown and has not answered have an unknown outcome;
+ * where others are open, another item is queued.
+ */
+export function concludeLease({ store, work }: LeaseDeps): (attempt: Attempt, input: LeaseInput) => Promise<void> {
+  return async ({ temporal }, { environment, session, work: id, g }) => {
+    if (!temporal) throw new Error('there is no server to tell of the end of a lease');
+    const queue = work.of(environment);
+    const item = (await queue.items()).get(id);
+    if (!isOf(item, g)) return;
+    await queue.change(id, WATCH, stop);
+    let isNeeded = false;
+    for (const call of await openCalls(temporal, session)) {
+      const offer = await readOffer(store, { session, call });
+      if (offer === null) isNeeded = true;
+      // An item that was queued meanwhile may have been given others.
+      else if (offer.work === id) await giveLost(temporal, session, call, offer);
+    }
+    if (isNeeded) await queue.ensureAfter(item, WATCH);
+  };
+}
+
+const isOf = (item: WorkItem | undefined, g: number): item is WorkItem =>
+  item !== undefined && (item.lease?.g ?? 0) === g;
+
+/** Returns the calls of a session that wait for a worker of its environment. */
+async function openCalls(temporal: Client, session: string): Promise<readonly string[]> {
+  try {
+    const { waits = [] } = await temporal.workflow.getHandle(session).query<SessionView>(QUERIES.view);
+    return waits.filter(({ why }) => why === 'sandbox').map(({ call }) => call);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return [];
+    throw error;
+  }
+}
+
+/** A result that came first counts. */
+async function giveLost(temporal: Client, session: string, call: string, offer: Offer): Promise<void> {
+  const result = { body: { kind: 'text', text: describeLost(offer) }, isError: true } as const;
+  const given: GivenResult = { call, result };
+  try {
+    await temporal.workflow.getHandle(session).executeUpdate(UPDATES.giveResult, { args: [given] });
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || error instanceof WorkflowUpdateFailedError) return;
+    throw error;
+  }
+}

@@ -1,0 +1,80 @@
+// Leases of work items on Temporal (G76): each is a workflow with one activity whose heartbeats
+// come from here, so that the server's own timer finds a worker that is gone, whichever server
+// runs. Heartbeats make no history.
+import { ActivityNotFoundError, type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import type { LeaseName } from '../../store/sandbox/offers.ts';
+import { callUntilAnswered, impatient } from '../../client/sessions/persist.ts';
+import { LEASE_ACTIVITY, LEASE_TYPE, leaseId, type LeaseInput } from '../../workflows/contract/lease.ts';
+
+export type Leases = {
+  /** Begins to watch a lease; a repeat changes nothing. */
+  open(input: LeaseInput): Promise<void>;
+  /** Returns false when the lease has lapsed or has ended. */
+  beat(lease: LeaseName): Promise<boolean>;
+  /** Ends a lease whose worker has left. */
+  end(lease: LeaseName): Promise<void>;
+  /** Returns when the last heartbeat came, in milliseconds since the epoch; null without one. */
+  lastBeat(lease: LeaseName): Promise<number | null>;
+};
+
+export function temporalLeases(client: Client, taskQueue: string): Leases {
+  const describe = async (lease: LeaseName) => {
+    const { status, raw } = await client.workflow.getHandle(leaseId(lease)).describe();
+    const [activity] = raw.pendingActivities ?? [];
+    return status.name === 'RUNNING' ? (activity ?? null) : null;
+  };
+  const activityOf = (lease: LeaseName) => ({ workflowId: leaseId(lease), activityId: LEASE_ACTIVITY });
+  const answered = <T>(doing: string, call: () => Promise<T>): Promise<T> =>
+    callUntilAnswered(client, doing, call, impatient);
+  return {
+    open: (input) =>
+      answered('open a lease', async () => {
+        try {
+          await client.workflow.start(LEASE_TYPE, {
+            workflowId: leaseId(input),
+            taskQueue,
+            args: [input],
+            workflowIdReusePolicy: 'REJECT_DUPLICATE',
+          });
+        } catch (error) {
+          if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        }
+      }),
+    beat: (lease) =>
+      answered('renew a lease', async () => {
+        try {
+          await client.activity.heartbeat(activityOf(lease));
+          return true;
+        } catch (error) {
+          if (!isGone(error)) throw error;
+          // A worker of ours may not have begun the activity yet: then its time has not, either.
+          return (await orNull(describe(lease))) !== null;
+        }
+      }),
+    end: (lease) =>
+      answered('end a lease', async () => {
+        try {
+          await client.activity.complete(activityOf(lease), { done: null });
+        } catch (error) {
+          if (!isGone(error)) throw error;
+        }
+      }),
+    lastBeat: async (lease) => {
+      const seconds = (await answered('look at a lease', () => orNull(describe(lease))))?.lastHeartbeatTime?.seconds;
+      return seconds === undefined || seconds === null ? null : Number(seconds) * 1_000;
+    },
+  };
+}
+
+const isGone = (error: unknown): boolean =>
+  error instanceof ActivityNotFoundError || error instanceof WorkflowNotFoundError;
+
+async function orNull<T>(looking: Promise<T | null>): Promise<T | null> {
+  try {
+    return await looking;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,71 @@
+// Whose result counts (G58, G59): that of the lease that was given the call. Where no worker was,
+// anybody who may steer the session can give it, and this is the call's claim. Calls whose worker
+// keeps its lease and does not answer end after a while (G61).
+import { refuseLease } from '../../store/sandbox/item.ts';
+import { describeLost, findOffer, type Offer, offerCall, wasOffered } from '../../store/sandbox/offers.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { lineOf, ManagedError } from '../errors.ts';
+import type { OpenWait } from '../events/parts.ts';
+import type { Timeline } from '../events/timelines.ts';
+import type { ManagedPorts } from '../ports.ts';
+import type { Parts } from '../request.ts';
+import type { FoundSession } from '../sessions.ts';
+import type { SessionLease } from './credentials.ts';
+import { openCalls, toolOf } from './view.ts';
+
+type Sending = { readonly found: FoundSession; readonly lease: SessionLease | undefined };
+
+/** Throws ManagedError 403 for a worker, and 400 for a person while a worker has the call. */
+export async function requireOffer(
+  { store, now }: Pick<ManagedPorts, 'store' | 'now'>,
+  { projection }: Timeline,
+  { found: { id: session }, lease }: Sending,
+  { call }: OpenWait,
+): Promise<void> {
+  const offered = { session, call, tool: toolOf(projection, call) };
+  if (lease !== undefined) {
+    if (await wasOffered(store, offered, lease)) return;
+    throw new ManagedError(403, 'This call was not given to your lease: nothing was done');
+  }
+  const claim = { work: 'api', g: 0, at: now() };
+  if ((await wasOffered(store, offered, claim)) || (await offerCall(store, offered, claim))) return;
+  throw new ManagedError(400, 'A worker has this call: its result is the worker’s to give');
+}
+
+/** Milliseconds that a call may take; the SDK's runners end one after two minutes. */
+const CALL_MS = 15 * 60_000;
+
+/**
+ * Looks at each heartbeat whether a result was lost on its way. Never throws: the heartbeat must
+ * not fail by it, and the next one looks again.
+ */
+export async function concludeOverdue(parts: Parts, lease: SessionLease): Promise<void> {
+  try {
+    const found = await parts.sessions.find(lease.session);
+    const { projection } = await parts.sessions.timeline(found);
+    for (const open of openCalls(projection)) {
+      const offer = await findOffer(parts.ports.store, { session: lease.session, ...open }, lease);
+      if (offer && (await isOverdue(parts, lease, offer))) await giveLost(parts, lease.session, open.call, offer);
+    }
+  } catch (error) {
+    parts.ports.log(`managed agents: calls of session ${lease.session} were not looked at: ${lineOf(error)}`);
+  }
+}
+
+/** An offer of a lease that is over was recorded while that was concluded. */
+async function isOverdue({ ports, queues }: Parts, { environment }: SessionLease, offer: Offer): Promise<boolean> {
+  if (ports.now() - offer.at > CALL_MS) return true;
+  const item = (await queues.of(environment).items()).get(offer.work);
+  const refusal = item ? refuseLease(item, offer.g) : 'stopped';
+  return refusal === 'stopped' || refusal === 'superseded';
+}
+
+async function giveLost({ ports }: Parts, session: string, call: string, offer: Offer): Promise<void> {
+  const result = { body: { kind: 'text', text: describeLost(offer) }, isError: true } as const;
+  try {
+    await ports.giveResult(session as SessionId, { call, result });
+  } catch (error) {
+    if (!(error instanceof ClientProblem) || error.kind === 'unanswered') throw error;
+  }
+}

@@ -1,0 +1,115 @@
+// The events of a session as a worker sees them (G56, G57): the SDK's runner executes every call
+// that it is shown without a result, so it is shown one only when it may run, and an effect once.
+import { refuseLease } from '../../store/sandbox/item.ts';
+import { offerCall } from '../../store/sandbox/offers.ts';
+import type { WorkQueues } from '../../store/sandbox/queue.ts';
+import type { Store } from '../../store/values/store.ts';
+import { placeInName } from '../../workflows/contract/waits.ts';
+import type { EventFact } from '../events/parts.ts';
+import type { Timeline } from '../events/timelines.ts';
+import type { SessionLease } from './credentials.ts';
+
+export type ViewParts = {
+  readonly ports: { readonly store: Store; readonly now: () => number };
+  readonly queues: WorkQueues;
+};
+
+/** Types of events that have a runner execute something. */
+const CALLS: ReadonlySet<EventFact['type']> = new Set(['agent.tool_use', 'agent.custom_tool_use']);
+
+const RESULTS: ReadonlySet<EventFact['type']> = new Set(['user.tool_result', 'user.custom_tool_result']);
+
+export const isCall = ({ type }: EventFact): boolean => CALLS.has(type);
+
+/** Returns the ids of calls whose results a runner takes for answers. */
+export const answeredIn = (facts: readonly EventFact[]): ReadonlySet<string> =>
+  new Set(facts.flatMap(({ type, settles }) => (RESULTS.has(type) ? (settles ?? []) : [])));
+
+/**
+ * Leaves out calls that no worker has to run: those that ended without one, and those that are not
+ * open yet. Open ones are offered only when they are sent.
+ */
+export function listForWorker({ facts, projection }: Timeline): readonly EventFact[] {
+  const answered = answeredIn(facts);
+  return facts.filter((fact) => !isCall(fact) || answered.has(fact.id) || openCall(projection, fact.id) !== undefined);
+}
+
+/** Tells whether a fact is a call without a result. */
+export const isOpenCall = (facts: readonly EventFact[], fact: EventFact): boolean =>
+  isCall(fact) && !answeredIn(facts).has(fact.id);
+
+/** Leaves out open calls that may not be shown to the lease; the others are recorded as shown. */
+export async function offerToWorker(
+  parts: ViewParts,
+  lease: SessionLease,
+  timeline: Timeline,
+  facts: readonly EventFact[],
+): Promise<readonly EventFact[]> {
+  const answered = answeredIn(timeline.facts);
+  const shown: EventFact[] = [];
+  for (const fact of facts)
+    if (!isCall(fact) || answered.has(fact.id) || (await offerFact(parts, lease, timeline, fact))) shown.push(fact);
+  return shown;
+}
+
+/**
+ * As `offerToWorker`, for a runner that runs a call before it reads what follows: a call that has a
+ * result is never shown. Notes in `sent` which calls need no further look.
+ */
+export async function streamToWorker(
+  parts: ViewParts,
+  lease: SessionLease,
+  timeline: Timeline,
+  { unsent, sent }: { readonly unsent: readonly EventFact[]; readonly sent: Set<string> },
+): Promise<readonly EventFact[]> {
+  const answered = answeredIn(timeline.facts);
+  const shown: EventFact[] = [];
+  for (const fact of unsent) {
+    const isOpen = isCall(fact) && openCall(timeline.projection, fact.id) !== undefined;
+    if (isCall(fact) && !isOpen && !answered.has(fact.id)) continue;
+    sent.add(fact.id);
+    if (!isCall(fact) || (isOpen && (await offerFact(parts, lease, timeline, fact)))) shown.push(fact);
+  }
+  return shown;
+}
+
+/**
+ * Of all who ask for a call that is shown once, one is told true. False for one that is not open,
+ * and for a lease that has ended while it was recorded: whoever concludes it finds the record.
+ */
+async function offerFact(
+  parts: ViewParts,
+  lease: SessionLease,
+  { projection }: Timeline,
+  { id }: EventFact,
+): Promise<boolean> {
+  const open = openCall(projection, id);
+  if (open === undefined || !(await isLive(parts, lease))) return false;
+  const { store, now } = parts.ports;
+  const { session, work, g } = lease;
+  return (await offerCall(store, { session, ...open }, { work, g, at: now() })) && isLive(parts, lease);
+}
+
+/** Tells whether a lease counts, and has not lapsed. */
+export async function isLive({ queues }: ViewParts, { environment, work, g }: SessionLease): Promise<boolean> {
+  const item = (await queues.of(environment).items()).get(work);
+  return item !== undefined && refuseLease(item, g) === null;
+}
+
+type OpenCall = { readonly call: string; readonly tool: string; readonly why: string };
+
+/** Returns the name of a call's tool. */
+export const toolOf = ({ calls }: Timeline['projection'], call: string): string =>
+  calls[placeInName(call).index]?.name ?? '';
+
+/** Returns the calls that wait for a worker. */
+export const openCalls = (projection: Timeline['projection']): readonly OpenCall[] =>
+  projection.waiting.flatMap(({ call, why }) =>
+    why === 'sandbox' ? [{ call, tool: toolOf(projection, call), why }] : [],
+  );
+
+/** Returns a call that waits for a result, by its event's id. */
+export function openCall(projection: Timeline['projection'], id: string): OpenCall | undefined {
+  const found = projection.waiting.find((wait) => wait.id === id && wait.why !== 'ask');
+  return found && { call: found.call, tool: toolOf(projection, found.call), why: found.why };
+}

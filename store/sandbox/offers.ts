@@ -1,0 +1,86 @@
+// Offers of calls to workers of self-hosted environments (G57). An offer is recorded before the
+// call is shown, and the record is its claim: nobody is shown an effect twice.
+import { z } from 'zod';
+import { keySegment, parseStored, type Store, StoreError } from '../values/store.ts';
+
+/** One lease of an item. */
+export type LeaseName = { readonly work: string; readonly g: number };
+
+/** `at`: milliseconds since the epoch. */
+export type Offer = LeaseName & { readonly at: number };
+
+/** A call by the id that the API shows. */
+export type OfferedCall = { readonly session: string; readonly call: string };
+
+/**
+ * How often a call may be shown: `always` where it changes nothing, once to each lease where doing
+ * it twice is the same as once, and once in all where nobody can know what the first time did.
+ */
+export type Showing = 'always' | 'each_lease' | 'once';
+
+const EACH_LEASE: ReadonlySet<string> = new Set(['write']);
+const ALWAYS: ReadonlySet<string> = new Set(['read', 'glob', 'grep']);
+
+export function showingOf(tool: string): Showing {
+  if (ALWAYS.has(tool)) return 'always';
+  return EACH_LEASE.has(tool) ? 'each_lease' : 'once';
+}
+
+const shape = z.object({ work: z.string(), g: z.number(), at: z.number() });
+
+const keyOf = ({ session, call }: OfferedCall, lease: LeaseName | null): string => {
+  const suffix = lease === null ? 'once' : `${lease.work}.${lease.g}`;
+  return `offers/${keySegment(session)}/${keySegment(call)}.${suffix}`;
+};
+
+/**
+ * Returns true when the call may be shown to the lease, which is then recorded. Of all who try, at
+ * any server, one is told so. Throws StoreError.
+ */
+export async function offerCall(
+  store: Store,
+  call: OfferedCall & { readonly tool: string },
+  offer: Offer,
+): Promise<boolean> {
+  const showing = showingOf(call.tool);
+  if (showing === 'always') return true;
+  const key = keyOf(call, showing === 'each_lease' ? offer : null);
+  const { kind } = await store.create(key, Buffer.from(JSON.stringify(offer)));
+  return kind === 'created';
+}
+
+/** Returns the offer of a call that is shown once in all; null before it. Throws StoreError. */
+export const readOffer = (store: Store, call: OfferedCall): Promise<Offer | null> =>
+  readRecord(store, keyOf(call, null));
+
+/** Returns the offer of a call as this lease would have had it, or null. Throws StoreError. */
+export async function findOffer(
+  store: Store,
+  call: OfferedCall & { readonly tool: string },
+  lease: LeaseName,
+): Promise<Offer | null> {
+  return readRecord(store, keyOf(call, showingOf(call.tool) === 'each_lease' ? lease : null));
+}
+
+async function readRecord(store: Store, key: string): Promise<Offer | null> {
+  const bytes = await store.read(key);
+  if (bytes === null) return null;
+  const { data } = shape.safeParse(parseStored(bytes));
+  if (!data) throw new StoreError('corrupt', `the record "${key}" is damaged: restore it from a backup of the store`);
+  return data;
+}
+
+/** The result of a call whose worker is gone: nobody knows what became of it (L40). */
+export const describeLost = ({ at }: Offer): string =>
+  `outcome unknown: the sandbox was given this call at ${new Date(at).toISOString()}, and its worker has not answered. It may have taken effect: check before repeating it. The sandbox may be a new one, without files that were only there.`;
+
+/** Tells whether the call was shown to this lease. Throws StoreError. */
+export async function wasOffered(
+  store: Store,
+  call: OfferedCall & { readonly tool: string },
+  lease: LeaseName,
+): Promise<boolean> {
+  if (showingOf(call.tool) === 'always') return true;
+  const offer = await findOffer(store, call, lease);
+  return offer?.work === lease.work && offer.g === lease.g;
+}

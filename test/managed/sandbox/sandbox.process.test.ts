@@ -1,0 +1,286 @@
+// Self-hosted environments end to end: the SDK's own worker in a process of its own, `perdure serve`
+// and a worker of Perdure in others, a scripted model. Effects are lines of a file outside.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Anthropic from '@anthropic-ai/sdk';
+import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import { expect, onTestFinished, test } from 'vitest';
+import { findFreePort } from '../../../worker/embedded/free-port.ts';
+import { reply, type Reply, toolUse } from '../../../scripted-model/index.ts';
+import { cliPlace, type Command, modelFor, readyWorker } from '../../support/cli.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+
+type Place = ReturnType<typeof cliPlace>;
+type Event = BetaManagedAgentsSessionEvent;
+
+async function serve(place: Place, port: number): Promise<Command> {
+  const face = ['--managed', join(place.root, 'agents'), '--managed-lease', '10s'];
+  const command = place.start(['serve', '--port', `${port}`, ...face]);
+  await until(() => command.out().includes('page '));
+  onTestFinished(() => command.signal('SIGKILL'));
+  return command;
+}
+
+/** `script` gets the file that effects are written to. */
+async function managed(
+  script: (log: string) => readonly Reply[],
+  policy: 'always_allow' | 'always_ask' = 'always_allow',
+) {
+  const log = join(tempDir(), 'log');
+  const model = await modelFor(script(log));
+  const place = cliPlace(model);
+  const port = await findFreePort();
+  const server = await serve(place, port);
+  const apiKey = (await place.run('serve', '--token')).out.trim();
+  const baseURL = `http://127.0.0.1:${port}`;
+  const client = new Anthropic({ apiKey, authToken: null, baseURL, logLevel: 'off' });
+  const worker = await readyWorker(place);
+  const environment = (await client.beta.environments.create({ name: 'own', config: { type: 'self_hosted' } })).id;
+  const key = (await place.run('environments', 'key', environment)).out.trim();
+  const agent = await client.beta.agents.create({
+    name: 'Coder',
+    model: 'claude-sonnet-5-5',
+    tools: [{ type: 'agent_toolset_20260401', default_config: { permission_policy: { type: policy } } }],
+  });
+  const session = (await client.beta.sessions.create({ agent: agent.id, environment_id: environment })).id;
+  return {
+    client,
+    model,
+    place,
+    port,
+    server,
+    worker,
+    baseURL,
+    environment,
+    key,
+    session,
+    log,
+  };
+}
+
+type Managed = Awaited<ReturnType<typeof managed>>;
+
+const program = join(import.meta.dirname, 'worker.mjs');
+
+/** A worker of the environment with a folder of its own. */
+function sandbox({ place, baseURL, environment, key }: Managed, mode = 'plain'): ChildProcess & { said: () => string } {
+  const folder = join(place.root, `sandbox-${Math.random().toString(36).slice(2)}`);
+  mkdirSync(folder);
+  const child = spawn(process.execPath, [program, baseURL, environment, key, folder, mode], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, HOME: folder },
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (said += bytes.toString()));
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return Object.assign(child, { said: () => said });
+}
+
+async function listed(client: Anthropic, session: string): Promise<readonly Event[]> {
+  const events: Event[] = [];
+  for await (const event of client.beta.sessions.events.list(session)) events.push(event);
+  return events;
+}
+
+const say = (client: Anthropic, session: string, words: string) =>
+  client.beta.sessions.events.send(session, {
+    events: [{ type: 'user.message', content: [{ type: 'text', text: words }] }],
+  });
+
+const isTurnEnd = (event: Event): boolean =>
+  event.type === 'session.status_idle' && event.stop_reason.type === 'end_turn';
+
+async function turnEnd({ client, session }: Managed, turns = 1): Promise<readonly Event[]> {
+  let events: readonly Event[] = [];
+  await until(async () => (events = await listed(client, session)).filter(isTurnEnd).length === turns);
+  return events;
+}
+
+const linesOf = (path: string): readonly string[] =>
+  existsSync(path)
+    ? readFileSync(path, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+    : [];
+
+const resultsIn = (events: readonly Event[]) => events.filter((event) => event.type === 'user.tool_result');
+
+/** Every call has exactly one result, and what is told twice is the same. */
+async function expectWhole({ client, session }: Managed, events: readonly Event[]): Promise<void> {
+  expect(await listed(client, session)).toEqual(events);
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  const times = events.map(({ processed_at }) => String(processed_at));
+  expect(times).toEqual(times.toSorted());
+  const calls = events.filter(({ type }) => type === 'agent.tool_use').map(({ id }) => id);
+  expect(resultsIn(events).map((event) => event.tool_use_id)).toEqual(calls);
+}
+
+const bash = (command: string) => reply([toolUse('bash', { command })]);
+
+test('a session runs its tools in a sandbox of its own, and says what it waits for (G74 G37)', async () => {
+  const at = await managed(() => [
+    reply([toolUse('write', { file_path: 'a.txt', content: 'Hello.\n' })]),
+    reply([toolUse('read', { file_path: 'a.txt' }), toolUse('grep', { pattern: 'Hello' })]),
+    bash('cat a.txt; mkdir -p silent'),
+    reply('Done.'),
+  ]);
+  await say(at.client, at.session, 'Write a.txt.');
+  await until(async () => (await listed(at.client, at.session)).some(({ type }) => type === 'session.status_idle'));
+  const waiting = await listed(at.client, at.session);
+  const call = waiting.find(({ type }) => type === 'agent.tool_use');
+  expect(waiting.at(-1)).toMatchObject({ stop_reason: { type: 'requires_action', event_ids: [call?.id] } });
+  expect(await at.client.beta.sessions.retrieve(at.session)).toMatchObject({ status: 'idle' });
+  sandbox(at);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(JSON.stringify(resultsIn(events).at(-1))).toContain('Hello.');
+  expect(existsSync(join(at.place.root, 'agents', at.session, 'a.txt'))).toBe(false);
+});
+
+const LOST = /outcome unknown/;
+const append = (log: string, word: string): string => `echo ${word} >> ${log}`;
+
+/** A command that has begun, and does not end before the file is there. */
+const holding = (log: string, word: string): string =>
+  `${append(log, word)}; while [ ! -e ${log}.go ]; do sleep 0.1; done`;
+const letGo = ({ log }: Managed): void => writeFileSync(`${log}.go`, '');
+const begun = ({ log }: Managed, count: number) => until(() => linesOf(log).length === count);
+
+/** Whether the model was told that the outcome of each call is unknown. */
+const unknownIn = (events: readonly Event[]): readonly boolean[] =>
+  resultsIn(events).map((event) => LOST.test(JSON.stringify(event.content)));
+
+test('a sandbox that is killed in a command: its outcome is unknown, and nothing is done twice (G60 B1)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const first = sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  first.kill('SIGKILL');
+  letGo(at);
+  sandbox(at);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(unknownIn(events)).toEqual([true, false]);
+  expect(resultsIn(events).map(({ is_error }) => is_error)).toEqual([true, false]);
+});
+
+test('a sandbox that is frozen past its lease changes nothing when it goes on (G58 G62)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const frozen = sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  frozen.kill('SIGSTOP');
+  sandbox(at);
+  const events = await turnEnd(at);
+  frozen.kill('SIGCONT');
+  letGo(at);
+  await until(() => frozen.said().includes('lease lost') || frozen.said().includes('permanent'));
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(unknownIn(events)).toEqual([true, false]);
+});
+
+test('a server that is killed meanwhile loses no call and no result (G76)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  process.kill(at.server.pid, 'SIGKILL');
+  await at.server.status;
+  letGo(at);
+  await serve(at.place, at.port);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(unknownIn(events)).toEqual([false, false]);
+});
+
+test('a worker of Perdure that is killed meanwhile changes nothing for the sandbox (G76)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  process.kill(at.worker.pid, 'SIGKILL');
+  await at.worker.status;
+  letGo(at);
+  await readyWorker(at.place);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(unknownIn(events)).toEqual([false, false]);
+});
+
+test('silent commands, 100 KiB and bytes that are no text have results (G48 B6)', async () => {
+  const at = await managed(() => [
+    bash('true'),
+    bash('yes 1234567 | head -c 102400'),
+    bash('head -c 300 /dev/urandom'),
+    bash("printf '\\377\\376'; exit 3"),
+    reply('Done.'),
+  ]);
+  sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  const results = resultsIn(events);
+  expect(results).toHaveLength(4);
+  expect(results[0]?.content).toEqual([{ type: 'text', text: '(no output)' }]);
+  expect(JSON.stringify(results[1]?.content).length).toBeGreaterThan(100_000);
+  expect(results.at(-1)?.is_error).toBe(true);
+});
+
+test('fenced tools run, with a key of their call, and not once their call is over (G62)', async () => {
+  const at = await managed((log) => [bash(`echo $PERDURE_IDEMPOTENCY_KEY >> ${log}`), reply('Done.')]);
+  sandbox(at, 'fenced');
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  const [call] = resultsIn(events);
+  expect(linesOf(at.log)).toEqual([`${at.session}.${call?.tool_use_id}`]);
+});
+
+test('a dispatcher whose script returns at once has handed the item over: the session ends (G78 B4)', async () => {
+  const at = await managed((log) => [bash(append(log, 'one')), reply('Done.')]);
+  const dispatcher = sandbox(at, 'dispatch');
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one']);
+  // A process that starts too late on a busy machine has lost its lease, and another one follows.
+  expect(dispatcher.said().match(/spawned/g)?.length).toBeLessThanOrEqual(5);
+});
+
+test('of two sandboxes that poll one environment, one serves the session (G76)', async () => {
+  const at = await managed((log) => [bash(append(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const both = [sandbox(at), sandbox(at)];
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+  expect(both.filter((one) => one.said().includes('claimed work'))).toHaveLength(1);
+});
+
+test('a command that asks is confirmed while no sandbox is there, and denied while one is (G56 B7)', async () => {
+  const commands = (log: string) => [bash(append(log, 'one')), bash(append(log, 'two')), reply('Done.')];
+  const at = await managed(commands, 'always_ask');
+  await say(at.client, at.session, 'Go.');
+  const confirm = async (count: number, result: 'allow' | 'deny'): Promise<void> => {
+    const asked = await until(async () => {
+      const uses = (await listed(at.client, at.session)).filter(({ type }) => type === 'agent.tool_use');
+      return uses.length === count && uses.at(-1);
+    });
+    const event = { type: 'user.tool_confirmation' as const, tool_use_id: asked.id, result };
+    await at.client.beta.sessions.events.send(at.session, { events: [event] });
+  };
+  await confirm(1, 'allow');
+  const own = sandbox(at);
+  await confirm(2, 'deny');
+  const events = await turnEnd(at);
+  expect(linesOf(at.log)).toEqual(['one']);
+  expect(resultsIn(events)).toHaveLength(1);
+  expect(events.filter(({ type }) => type === 'agent.tool_result')).toHaveLength(1);
+  expect(own.said().match(/executing tool/g)).toHaveLength(1);
+});

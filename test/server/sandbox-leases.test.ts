@@ -1,0 +1,70 @@
+// Leases of sandboxes on a real server (G60, G76): heartbeats keep one and make no history, and when
+// they stop, what the worker was given is concluded and another item is queued.
+import { expect, test } from 'vitest';
+import { temporalLeases } from '../../managed/work/leases.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
+import { acknowledge, stateOf } from '../../store/sandbox/item.ts';
+import { offerCall } from '../../store/sandbox/offers.ts';
+import { WorkQueue } from '../../store/sandbox/queue.ts';
+import { openStore } from '../../store/values/open-store.ts';
+import { sandboxTools } from '../../managed/work/tools.ts';
+import { leaseId } from '../../workflows/contract/lease.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
+import { until } from '../support/until.ts';
+
+const environment = 'env_1';
+const sandboxed: Partial<RunOptions> = {
+  recordWaits: true,
+  environment,
+  outsideTools: sandboxTools(['bash', 'read']),
+  permissions: { allow: ['bash', 'read'] },
+};
+
+/** A session whose one call waits for a worker, and the item that a worker has acknowledged. */
+async function staged(tool: string, input: object) {
+  const h = await harness({ script: [reply([toolUse(tool, input)]), reply('Done.')] });
+  const session = await h.open('Go.', sandboxed);
+  const { store } = openStore({ storePlace: h.storePlace, dataDir: h.cwd });
+  const queue = new WorkQueue({ store, now: Date.now }, environment);
+  await until(async () => (await queue.items()).size === 1);
+  const { id, item } = (await queue.claim({ worker: 'w-1', reclaimMs: 5_000 }))!;
+  await queue.change(id, 'w-1', acknowledge);
+  const lease = { environment, session: session.id, work: id, g: item.lease!.g };
+  const leases = temporalLeases(h.client, h.taskQueue);
+  const offer = { work: id, g: 1, at: Date.now() };
+  await offerCall(store, { session: session.id, call: '1.1.0', tool }, offer);
+  return { h, session, queue, lease, leases, handle: h.client.workflow.getHandle(leaseId(lease)) };
+}
+
+test('a lease without heartbeats lapses: the outcome of what was given is unknown (G60)', async () => {
+  const { session, queue, lease, leases, handle } = await staged('bash', { command: 'make' });
+  await leases.open({ ...lease, ttlMs: 1_000, graceMs: 100 });
+  await leases.open({ ...lease, ttlMs: 1_000, graceMs: 100 });
+  await handle.result();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  expect(outcomes).toMatchObject([{ isError: true, content: expect.stringContaining('outcome unknown') as string }]);
+  const item = (await queue.items()).get(lease.work)!;
+  expect([stateOf(item), item.lease?.lapsedAt !== undefined]).toEqual(['stopped', true]);
+  expect((await queue.items()).size).toBe(1);
+  expect(await leases.beat(lease)).toBe(false);
+  await keepHistory('a lease that lapses, whose call is concluded (G60)', handle);
+});
+
+test('heartbeats make no history, and a worker that leaves has a read done by the next (G57 G78)', async () => {
+  const { queue, lease, leases, handle } = await staged('read', { file_path: 'a.txt' });
+  await leases.open({ ...lease, ttlMs: 60_000, graceMs: 30_000 });
+  await until(async () => (await leases.lastBeat(lease)) !== null || ((await leases.beat(lease)) && false));
+  const events = async (): Promise<number> => (await handle.fetchHistory()).events?.length ?? 0;
+  const before = await events();
+  for (let n = 0; n < 20; n += 1) expect(await leases.beat(lease)).toBe(true);
+  expect(await events()).toBe(before);
+  await leases.end(lease);
+  await handle.result();
+  const items = [...(await queue.items()).values()];
+  expect(items.map(stateOf)).toEqual(['stopped', 'queued']);
+  expect(items[1]).toMatchObject({ repeats: 1, session: lease.session });
+  await keepHistory('a lease that its worker ends, with a call left to read (G57)', handle);
+});
