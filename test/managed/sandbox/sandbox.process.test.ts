@@ -15,8 +15,9 @@ import { until } from '../../support/until.ts';
 type Place = ReturnType<typeof cliPlace>;
 type Event = BetaManagedAgentsSessionEvent;
 
-async function serve(place: Place, port: number): Promise<Command> {
-  const face = ['--managed', join(place.root, 'agents'), '--managed-lease', '10s'];
+/** `lease`: longer than a busy machine takes for anything, where no lease is to lapse. */
+async function serve(place: Place, port: number, lease = '5m'): Promise<Command> {
+  const face = ['--managed', join(place.root, 'agents'), '--managed-lease', lease];
   const command = place.start(['serve', '--port', `${port}`, ...face]);
   await until(() => command.out().includes('page '));
   onTestFinished(() => command.signal('SIGKILL'));
@@ -26,13 +27,13 @@ async function serve(place: Place, port: number): Promise<Command> {
 /** `script` gets the file that effects are written to. */
 async function managed(
   script: (log: string) => readonly Reply[],
-  policy: 'always_allow' | 'always_ask' = 'always_allow',
+  { policy = 'always_allow', lease }: { policy?: 'always_allow' | 'always_ask'; lease?: string } = {},
 ) {
   const log = join(tempDir(), 'log');
   const model = await modelFor(script(log));
   const place = cliPlace(model);
   const port = await findFreePort();
-  const server = await serve(place, port);
+  const server = await serve(place, port, lease);
   const apiKey = (await place.run('serve', '--token')).out.trim();
   const baseURL = `http://127.0.0.1:${port}`;
   const client = new Anthropic({ apiKey, authToken: null, baseURL, logLevel: 'off' });
@@ -153,7 +154,9 @@ const unknownIn = (events: readonly Event[]): readonly boolean[] =>
   resultsIn(events).map((event) => LOST.test(JSON.stringify(event.content)));
 
 test('a sandbox that is killed in a command: its outcome is unknown, and nothing is done twice (G60 B1)', async () => {
-  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')], {
+    lease: '20s',
+  });
   const first = sandbox(at);
   await say(at.client, at.session, 'Go.');
   await begun(at, 1);
@@ -168,7 +171,9 @@ test('a sandbox that is killed in a command: its outcome is unknown, and nothing
 });
 
 test('a sandbox that is frozen past its lease changes nothing when it goes on (G58 G62)', async () => {
-  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')], {
+    lease: '20s',
+  });
   const frozen = sandbox(at);
   await say(at.client, at.session, 'Go.');
   await begun(at, 1);
@@ -265,7 +270,7 @@ test('of two sandboxes that poll one environment, one serves the session (G76)',
 
 test('a command that asks is confirmed while no sandbox is there, and denied while one is (G56 B7)', async () => {
   const commands = (log: string) => [bash(append(log, 'one')), bash(append(log, 'two')), reply('Done.')];
-  const at = await managed(commands, 'always_ask');
+  const at = await managed(commands, { policy: 'always_ask' });
   await say(at.client, at.session, 'Go.');
   const confirm = async (count: number, result: 'allow' | 'deny'): Promise<void> => {
     const asked = await until(async () => {
