@@ -14,7 +14,7 @@ import { newId } from './ids.ts';
 import { createHandlers, createParts } from './handlers.ts';
 import { ManagedStore } from './log/stored.ts';
 import type { ManagedPorts } from './ports.ts';
-import type { Handler, ManagedRequest } from './request.ts';
+import { type Handler, LONGEST_WORKER_ID, type ManagedRequest } from './request.ts';
 import { queryOf } from './shapes/parse.ts';
 import { ownRoutes, refusedPaths, routerPath, servedRoutes } from './surface.ts';
 import { agentViews } from './views.tsx';
@@ -116,7 +116,7 @@ async function requestOf(
     key: context.req.header('idempotency-key'),
     retries: Number(/^\d{1,3}$/.exec(context.req.header('x-stainless-retry-count') ?? '')?.[0] ?? 0),
     lastEventId: context.req.header('last-event-id'),
-    workerId: context.req.header('anthropic-worker-id'),
+    workerId: context.req.header('anthropic-worker-id')?.slice(0, LONGEST_WORKER_ID),
     origin: new URL(context.req.url).origin,
   };
 }

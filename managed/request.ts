@@ -33,7 +33,7 @@ export type ManagedRequest = {
   /** How often the SDK has sent the request before. */
   readonly retries: number;
   readonly lastEventId: string | undefined;
-  /** The header Anthropic-Worker-ID. */
+  /** The header Anthropic-Worker-ID, its first LONGEST_WORKER_ID characters. */
   readonly workerId: string | undefined;
   /** The address that the request came to. */
   readonly origin: string;
@@ -42,6 +42,8 @@ export type ManagedRequest = {
   /** Must be called once when a stream is over. */
   readonly left: () => void;
 };
+
+export const LONGEST_WORKER_ID = 100;
 
 /** A null is JSON's. */
 export type Handler = (request: ManagedRequest) => Promise<object | null>;

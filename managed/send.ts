@@ -52,7 +52,7 @@ export async function sendEvents(
   const found = await parts.sessions.find(session);
   refuseEnded(found);
   for (const [at, event] of events.entries()) checkEvent(event, at);
-  await checkWaits(parts, found, events);
+  await checkWaits(parts, { found, lease, events });
   const sent: StoredEvent[] = [];
   try {
     for (const [at, event] of events.entries()) {
@@ -86,7 +86,10 @@ function checkEvent(event: SentEvent, at: number): void {
  * A session that waits for a person or an app takes no message before that is settled (G45): an
  * interrupt, or what settles all of it, may come in the same request.
  */
-async function checkWaits({ sessions }: SendParts, found: FoundSession, events: readonly SentEvent[]): Promise<void> {
+async function checkWaits(
+  { sessions }: SendParts,
+  { found, lease, events }: Pick<Sending, 'lease' | 'events'> & { readonly found: FoundSession },
+): Promise<void> {
   if (!events.some(isSettling) && !isWaiting(found)) return;
   const timeline = await sessions.timeline(found);
   // A sandbox goes on by itself, and a message waits for it as in a run under way.
@@ -96,7 +99,7 @@ async function checkWaits({ sessions }: SendParts, found: FoundSession, events: 
     if (event.type === 'user.interrupt') open = [];
     else if (event.type === 'user.message') refuseWhileWaiting(open, at);
     else {
-      findTarget(timeline, event, at);
+      findTarget(timeline, { event, at, lease });
       const call = calledBy(event);
       if (settled.has(call)) throw invalid(`Invalid ${event.type} event at events[${at}]: ${call} is settled twice`);
       settled.add(call);

@@ -39,6 +39,16 @@ export type SettleParts = {
   readonly timelines: Timelines;
 };
 
+/** An event of a request. */
+type About = {
+  readonly event: SettlingEvent;
+  readonly at: number;
+  /** The lease of the worker that sends it; absent for people and apps. */
+  readonly lease: SessionLease | undefined;
+};
+
+type Sending = About & { readonly found: FoundSession; readonly by: string };
+
 /** What the event is about, as the session stands. `early`: its call does not wait yet. */
 type Target =
   | { readonly kind: 'open'; readonly wait: OpenWait }
@@ -59,7 +69,8 @@ const isFor = (event: SettlingEvent, { why }: OpenWait): boolean =>
   (why === 'ask') === (event.type === 'user.tool_confirmation');
 
 /** Throws ManagedError when the event is for no call that waits or was settled. */
-export function findTarget({ facts, projection }: Timeline, event: SettlingEvent, at: number): Target {
+export function findTarget({ facts, projection }: Timeline, about: About): Target {
+  const { event, at } = about;
   const id = calledBy(event);
   const fact = facts.find((each) => each.id === id);
   if (!fact) throw wrong(event, at, `${id.slice(0, 80)} is no call of this session`);
@@ -69,7 +80,7 @@ export function findTarget({ facts, projection }: Timeline, event: SettlingEvent
   const settled = facts.findLast(({ settles, type }) => settles === id && isEndBy(event, type));
   if (settled) return { kind: 'settled', fact: settled };
   if (event.type === 'user.tool_confirmation' && isEarly(projection, id)) return { kind: 'early' };
-  throw wrong(event, at, `${id} does not wait`);
+  throw tooLate(about, `${id} does not wait`);
 }
 
 /** A worker's result does not repeat a confirmation, nor the other way round. */
@@ -78,6 +89,10 @@ const isEndBy = (event: SettlingEvent, type: EventFact['type']): boolean =>
 
 const wrong = ({ type }: SettlingEvent, at: number, why: string): ManagedError =>
   invalid(`Invalid ${type} event at events[${at}]: ${why}`, `events.${at}`);
+
+/** A worker's result that comes too late is not the worker's to give any more. */
+const tooLate = ({ event, at, lease }: About, why: string): ManagedError =>
+  lease ? new ManagedError(403, `Not taken: ${why}`) : wrong(event, at, why);
 
 /** An event tells of a call that asks before a person can be asked. */
 function isEarly(projection: Projection, id: string): boolean {
@@ -99,15 +114,6 @@ export function checkSettling(event: SettlingEvent, at: number): void {
     throw wrong(event, at, `deny_message has over ${LONGEST_REASON} characters`);
 }
 
-type Sending = {
-  readonly found: FoundSession;
-  readonly by: string;
-  readonly event: SettlingEvent;
-  readonly at: number;
-  /** The lease of the worker that sends it; absent for people and apps. */
-  readonly lease: SessionLease | undefined;
-};
-
 /**
  * Settles the call and returns the fact that says so. The first to settle it wins; the same once
  * more finds the first. Throws ManagedError, ClientProblem.
@@ -119,13 +125,13 @@ export async function settle(parts: SettleParts, sending: Sending): Promise<Even
   const until = performance.now() + SETTLE_MS;
   while (performance.now() < until) {
     const timeline = await sessions.timeline(found);
-    const target = findTarget(timeline, event, at);
+    const target = findTarget(timeline, sending);
     if (target.kind === 'settled') {
       if (isSame(target.fact, sending, result)) return target.fact;
-      throw wrong(event, at, `${calledBy(event)} is settled already, by a ${target.fact.type}`);
+      throw tooLate(sending, `${calledBy(event)} is settled already, by a ${target.fact.type}`);
     }
     if (target.kind === 'open') {
-      if (target.wait.why === 'sandbox') await requireOffer(ports, timeline, sending, target.wait);
+      if (target.wait.why !== 'ask') await requireOffer(ports, timeline, sending, target.wait);
       await apply(ports, sending, target.wait, result);
     } else await pause(LOOK_MS);
   }

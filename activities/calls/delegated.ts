@@ -109,7 +109,7 @@ export async function concludeDelegated(
   const { environment, run } = call;
   const record = await readDelegated(environment.store, journalNameOf(call));
   if (record === null) throw new Error(`call ${run.key} was carried out and never handed over`);
-  const { at: began, changed, approved, edited } = record;
+  const { at: began, changed, approved, edited, delegation } = record;
   const input = changed === undefined ? call.block.input : await readStoredInput(environment.store, changed);
   const chosen = {
     input,
@@ -119,7 +119,7 @@ export async function concludeDelegated(
   };
   const prepared = call.prepareWith(input);
   const context = call.buildContext();
-  const ran = await concludeEnd(call, end, prepared.kind === 'ready' ? prepared : null, context);
+  const ran = await concludeEnd(call, { delegation, end }, prepared.kind === 'ready' ? prepared : null, context);
   const safe = prepared.kind === 'ready' && prepared.safe;
   const verdict = concludeCall(ran, safe);
   if (prepared.kind !== 'ready' || ran.kind === 'stopped' || run.plain)
@@ -130,16 +130,27 @@ export async function concludeDelegated(
 
 async function concludeEnd(
   { environment: { store }, name }: ClaimedCall,
-  end: DelegatedEnd,
+  { delegation, end }: { readonly delegation: Delegation; readonly end: DelegatedEnd },
   ready: ReadyCall | null,
   context: ToolContext,
 ): Promise<ToolRunEnd> {
   if (end.kind === 'agent') return await concludeAgent(store, end, context.signal, name !== AGENT_TOOL);
   if (end.kind === 'result') return await readResult(store, end);
+  if (end.kind === 'stopped')
+    return { kind: 'stopped', cause: abortCause(context.signal), partial: describeStopped(delegation, end) };
   return await wordEnd(ready, await loadWholeEnd(store, end), context);
 }
 
-type PlainEnd = Exclude<DelegatedEnd, { kind: 'agent' | 'result' }>;
+type Stopped = Extract<DelegatedEnd, { kind: 'stopped' }>;
+
+/** Says what the stopped work may still do. */
+function describeStopped(delegation: Delegation, { ended }: Stopped): string {
+  if (delegation.kind === 'outside' && delegation.by === 'sandbox')
+    return 'Nobody waits for it any more, but the sandbox was not told to stop it: it may still be running there.';
+  return ended ? '' : 'It was asked to stop, and had not ended 5 s later: it may still be at work.';
+}
+
+type PlainEnd = Exclude<DelegatedEnd, { kind: 'agent' | 'result' | 'stopped' }>;
 
 /** Loads a long answer from the store. */
 async function loadWholeEnd(store: Store, end: PlainEnd): Promise<PlainEnd> {
@@ -161,10 +172,6 @@ async function readResult(store: Store, { body, isError }: OutsideResult): Promi
 
 /** Lets the tool word its end. A tool that was removed, or refuses the input now, cannot. */
 async function wordEnd(ready: ReadyCall | null, end: PlainEnd, context: ToolContext): Promise<ToolRunEnd> {
-  if (end.kind === 'stopped') {
-    const partial = end.ended ? '' : 'It was asked to stop, and had not ended 5 s later: it may still be at work.';
-    return { kind: 'stopped', cause: abortCause(context.signal), partial };
-  }
   if (end.kind === 'failed') return { kind: 'failed', text: end.detail };
   const conclude = ready?.tool.conclude;
   if (!ready || !conclude) return { kind: 'output', output: formatPlainEnd(end) };
@@ -176,7 +183,7 @@ async function wordEnd(ready: ReadyCall | null, end: PlainEnd, context: ToolCont
 }
 
 /** Keeps texts as they are and prints everything else as JSON. */
-function formatPlainEnd(end: Exclude<PlainEnd, { kind: 'failed' | 'stopped' }>): ToolOutput {
+function formatPlainEnd(end: Exclude<PlainEnd, { kind: 'failed' }>): ToolOutput {
   if (end.kind !== 'done') return { content: endInWords(end) ?? '' };
   const { result, cut } = end;
   if (cut !== undefined) return { content: `${cut}\n(the result is longer than this: its rest was not carried)` };

@@ -20,7 +20,7 @@ import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';
 import type { Timelines } from './timelines.ts';
 import type { SessionLease } from '../work/credentials.ts';
-import { isOpenCall, streamToWorker } from '../work/view.ts';
+import { isOpenCall, isOver, streamToWorker } from '../work/view.ts';
 
 const LOOK_MS = 1_000;
 const STALLED_MS = 60_000;
@@ -119,6 +119,7 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
   let timeline = await parts.sessions.timeline(last);
   try {
     for (let isWoken = true; !signal.aborted; isWoken = await news.waker.next(LOOK_MS, signal)) {
+      if (lease && (await isOver(parts, lease))) return;
       const found = news.isStale || !isWoken ? await findAgain(parts, session) : last;
       if (found === null) return yield frameOf(deletedEvent(session, parts.ports.now()));
       const isNew = news.isStale || (!isWoken && !isSameRest(found, last));

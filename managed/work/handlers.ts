@@ -21,6 +21,12 @@ export function workHandlers(parts: Parts) {
     const lease = { environment, session: item.session, work: id, g: item.lease!.g };
     return workSecret(sessionToken(await stored.secret(), lease), origin);
   };
+  /** The queue of an environment is looked for only where there is one: workers have credentials of it. */
+  const queueIn = async (request: ManagedRequest): Promise<string> => {
+    const environment = environmentIn(request);
+    if (request.caller.kind === 'person') await environments.retrieve(environment);
+    return environment;
+  };
   return {
     'environments.work.poll': async (request): Promise<BetaSelfHostedWork | null> => {
       const { block_ms: blockMs = 0, reclaim_older_than_ms: reclaimMs } = parseQuery(shapes.workPoll, request.query);
@@ -30,31 +36,33 @@ export function workHandlers(parts: Parts) {
       const found = await work.poll(environment, { worker, blockMs, reclaimMs }, closing);
       return found ? await work.show(found, await secretOf(found, origin)) : null;
     },
-    'environments.work.ack': async (request) => work.show(await work.ack(environmentIn(request), workIn(request))),
+    'environments.work.ack': async (request) =>
+      work.show(await work.ack(await queueIn(request), workIn(request), request.lease?.g)),
     'environments.work.heartbeat': async (request) => {
       const { expected_last_heartbeat: expected } = parseQuery(shapes.workHeartbeat, request.query);
-      const [environment, id] = [environmentIn(request), workIn(request)];
+      const [environment, id] = [await queueIn(request), workIn(request)];
       const { item } = await work.find(environment, id);
       const g = request.lease?.g ?? item.lease?.g ?? 0;
       const isRetry = request.retries > 0 && request.lease !== undefined;
       const answer = await work.beat({ environment, work: id, g }, { expected, isRetry });
-      await concludeOverdue(parts, { environment, session: item.session, work: id, g });
+      void concludeOverdue(parts, { environment, session: item.session, work: id, g });
       return answer;
     },
     'environments.work.stop': async (request) => {
       const { force = false } = parseBody(shapes.workStop, request.body);
       const isDispatcher = request.caller.kind === 'environment key';
-      return work.show(await work.stop(environmentIn(request), workIn(request), { force, isDispatcher }));
+      const stopping = { force, isDispatcher, g: request.lease?.g };
+      return work.show(await work.stop(await queueIn(request), workIn(request), stopping));
     },
     'environments.work.retrieve': async (request) =>
-      work.show(await work.find(environmentIn(request), workIn(request))),
+      work.show(await work.find(await queueIn(request), workIn(request))),
     'environments.work.update': async (request) => {
       const { metadata } = parseBody(shapes.workUpdate, request.body);
-      return work.show(await work.update(environmentIn(request), workIn(request), metadata));
+      return work.show(await work.update(await queueIn(request), workIn(request), metadata));
     },
     'environments.work.list': async (request): Promise<Paged<BetaSelfHostedWork>> => {
       const query = parseQuery(shapes.workList, request.query);
-      const environment = environmentIn(request);
+      const environment = await queueIn(request);
       const list: ListRequest = { list: `work ${environment}`, order: 'desc', filter: null, ...pageIn(query) };
       const placeOf = ({ id, item }: FoundItem): string => `${formatTime(item.createdAt)} ${id}`;
       const items = (await work.list(environment)).toSorted((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1));

@@ -1,7 +1,12 @@
 // Leases of work items on Temporal (G76): each is a workflow with one activity whose heartbeats
 // come from here, so that the server's own timer finds a worker that is gone, whichever server
 // runs. Heartbeats make no history.
-import { ActivityNotFoundError, type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import {
+  ActivityNotFoundError,
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowHandle,
+} from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { LeaseName } from '../../store/sandbox/offers.ts';
 import { callUntilAnswered, impatient } from '../../client/sessions/persist.ts';
@@ -19,10 +24,16 @@ export type Leases = {
 };
 
 export function temporalLeases(client: Client, taskQueue: string): Leases {
-  const describe = async (lease: LeaseName) => {
-    const { status, raw } = await client.workflow.getHandle(leaseId(lease)).describe();
-    const [activity] = raw.pendingActivities ?? [];
-    return status.name === 'RUNNING' ? (activity ?? null) : null;
+  const findActivity = async (lease: LeaseName) => {
+    const { raw } = await client.workflow.getHandle(leaseId(lease)).describe();
+    return raw.pendingActivities?.find(({ activityId }) => activityId === LEASE_ACTIVITY) ?? null;
+  };
+  /** Also true before a worker of ours has begun the activity: its time has not begun then, either. */
+  const isHeld = async (lease: LeaseName): Promise<boolean> => {
+    const handle = client.workflow.getHandle(leaseId(lease));
+    if ((await handle.describe()).status.name !== 'RUNNING') return false;
+    const { events } = await handle.fetchHistory();
+    return !(events ?? []).some(endsActivity);
   };
   const activityOf = (lease: LeaseName) => ({ workflowId: leaseId(lease), activityId: LEASE_ACTIVITY });
   const answered = <T>(doing: string, call: () => Promise<T>): Promise<T> =>
@@ -48,8 +59,7 @@ export function temporalLeases(client: Client, taskQueue: string): Leases {
           return true;
         } catch (error) {
           if (!isGone(error)) throw error;
-          // A worker of ours may not have begun the activity yet: then its time has not, either.
-          return (await orNull(describe(lease))) !== null;
+          return (await orNull(isHeld(lease))) === true;
         }
       }),
     end: (lease) =>
@@ -61,11 +71,23 @@ export function temporalLeases(client: Client, taskQueue: string): Leases {
         }
       }),
     lastBeat: async (lease) => {
-      const seconds = (await answered('look at a lease', () => orNull(describe(lease))))?.lastHeartbeatTime?.seconds;
+      const seconds = (await answered('look at a lease', () => orNull(findActivity(lease))))?.lastHeartbeatTime
+        ?.seconds;
       return seconds === undefined || seconds === null ? null : Number(seconds) * 1_000;
     },
   };
 }
+
+type HistoryEvent = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];
+
+/** The lease's activity is the first of its workflow, so that the first end of one is its own. */
+const endsActivity = (event: HistoryEvent): boolean =>
+  Boolean(
+    event.activityTaskTimedOutEventAttributes ??
+    event.activityTaskCompletedEventAttributes ??
+    event.activityTaskFailedEventAttributes ??
+    event.activityTaskCanceledEventAttributes,
+  );
 
 const isGone = (error: unknown): boolean =>
   error instanceof ActivityNotFoundError || error instanceof WorkflowNotFoundError;

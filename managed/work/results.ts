@@ -16,19 +16,26 @@ import { openCalls, toolOf } from './view.ts';
 
 type Sending = { readonly found: FoundSession; readonly lease: SessionLease | undefined };
 
-/** Throws ManagedError 403 for a worker, and 400 for a person while a worker has the call. */
+/** The work of a person, in place of a worker's. */
+const BY_API = 'api';
+
+/**
+ * Throws ManagedError 403 for a worker that was not shown the call, and 400 for a person while a
+ * worker of the sandbox has it. An app answers its own calls.
+ */
 export async function requireOffer(
   { store, now }: Pick<ManagedPorts, 'store' | 'now'>,
   { projection }: Timeline,
   { found: { id: session }, lease }: Sending,
-  { call }: OpenWait,
+  { call, why }: OpenWait,
 ): Promise<void> {
   const offered = { session, call, tool: toolOf(projection, call) };
   if (lease !== undefined) {
     if (await wasOffered(store, offered, lease)) return;
     throw new ManagedError(403, 'This call was not given to your lease: nothing was done');
   }
-  const claim = { work: 'api', g: 0, at: now() };
+  if (why !== 'sandbox') return;
+  const claim = { work: BY_API, g: 0, at: now() };
   if ((await wasOffered(store, offered, claim)) || (await offerCall(store, offered, claim))) return;
   throw new ManagedError(400, 'A worker has this call: its result is the worker’s to give');
 }
@@ -37,8 +44,8 @@ export async function requireOffer(
 const CALL_MS = 15 * 60_000;
 
 /**
- * Looks at each heartbeat whether a result was lost on its way. Never throws: the heartbeat must
- * not fail by it, and the next one looks again.
+ * Looks beside each heartbeat whether a result was lost on its way. Never throws: what fails is
+ * logged, and the next one looks again.
  */
 export async function concludeOverdue(parts: Parts, lease: SessionLease): Promise<void> {
   try {
@@ -53,9 +60,10 @@ export async function concludeOverdue(parts: Parts, lease: SessionLease): Promis
   }
 }
 
-/** An offer of a lease that is over was recorded while that was concluded. */
+/** An offer of a lease that is over was recorded while that was concluded. A person has no lease. */
 async function isOverdue({ ports, queues }: Parts, { environment }: SessionLease, offer: Offer): Promise<boolean> {
   if (ports.now() - offer.at > CALL_MS) return true;
+  if (offer.work === BY_API) return false;
   const item = (await queues.of(environment).items()).get(offer.work);
   const refusal = item ? refuseLease(item, offer.g) : 'stopped';
   return refusal === 'stopped' || refusal === 'superseded';

@@ -1,6 +1,6 @@
 // The events of a session as a worker sees them (G56, G57): the SDK's runner executes every call
 // that it is shown without a result, so it is shown one only when it may run, and an effect once.
-import { refuseLease } from '../../store/sandbox/item.ts';
+import { refuseLease, stateOf } from '../../store/sandbox/item.ts';
 import { offerCall } from '../../store/sandbox/offers.ts';
 import type { WorkQueues } from '../../store/sandbox/queue.ts';
 import type { Store } from '../../store/values/store.ts';
@@ -67,6 +67,8 @@ export async function streamToWorker(
   for (const fact of unsent) {
     const isOpen = isCall(fact) && openCall(timeline.projection, fact.id) !== undefined;
     if (isCall(fact) && !isOpen && !answered.has(fact.id)) continue;
+    // One that has not begun, or is about to end, may be shown nothing: it is asked again later.
+    if (isOpen && !(await isLive(parts, lease))) continue;
     sent.add(fact.id);
     if (!isCall(fact) || (isOpen && (await offerFact(parts, lease, timeline, fact)))) shown.push(fact);
   }
@@ -90,10 +92,21 @@ async function offerFact(
   return (await offerCall(store, { session, ...open }, { work, g, at: now() })) && isLive(parts, lease);
 }
 
-/** Tells whether a lease counts, and has not lapsed. */
-export async function isLive({ queues }: ViewParts, { environment, work, g }: SessionLease): Promise<boolean> {
+type LeaseParts = Pick<ViewParts, 'queues'>;
+
+/** Tells whether calls may run: the worker has sent a heartbeat, and was not asked to stop. */
+export async function isLive({ queues }: LeaseParts, { environment, work, g }: SessionLease): Promise<boolean> {
   const item = (await queues.of(environment).items()).get(work);
-  return item !== undefined && refuseLease(item, g) === null;
+  return item !== undefined && refuseLease(item, g) === null && stateOf(item) === 'active';
+}
+
+/** Milliseconds for which listeners share a look at the queue. */
+const OVER_AGE_MS = 500;
+
+/** Tells whether a lease has ended or lapsed, or another one has followed it. */
+export async function isOver({ queues }: LeaseParts, { environment, work, g }: SessionLease): Promise<boolean> {
+  const item = (await queues.of(environment).items(OVER_AGE_MS)).get(work);
+  return item === undefined || refuseLease(item, g) !== null;
 }
 
 type OpenCall = { readonly call: string; readonly tool: string; readonly why: string };

@@ -37,6 +37,8 @@ type WorkPorts = {
   readonly isOver: (session: string) => Promise<boolean>;
 };
 
+type Stopping = { readonly force: boolean; readonly isDispatcher: boolean; readonly g: number | undefined };
+
 const RECLAIM_MS = 5_000;
 /** Milliseconds between looks while a poll waits, and for which polls share one. */
 const LOOK_MS = 200;
@@ -82,11 +84,23 @@ export class Work {
     for (const [name, at] of workers) if (this.#ports.now() - at > POLLING_MS) workers.delete(name);
   }
 
-  /** The lease is watched before it is acknowledged. Throws ManagedError 404, 409. */
-  async ack(environment: string, id: string): Promise<FoundItem> {
-    const { item } = await this.find(environment, id);
+  /**
+   * The lease is watched before it is acknowledged. `g`: the generation of the token that asks;
+   * undefined for others. Throws ManagedError 404, 409.
+   */
+  async ack(environment: string, id: string, g: number | undefined): Promise<FoundItem> {
+    const { item } = await this.#findOf(environment, id, g);
     if (item.lease && item.stoppedAt === undefined) await this.#open({ environment, id, item });
-    return this.#changed(environment, id, acknowledge);
+    return this.#changed(environment, id, (newest, now) =>
+      isOther(newest, g) ? 'superseded' : acknowledge(newest, now),
+    );
+  }
+
+  /** A token acts for its own lease, never for the one of a later worker. */
+  async #findOf(environment: string, id: string, g: number | undefined): Promise<FoundItem> {
+    const found = await this.find(environment, id);
+    if (isOther(found.item, g)) throw refused(id, 'superseded');
+    return found;
   }
 
   #open({ environment, id, item }: FoundItem): Promise<void> {
@@ -169,25 +183,32 @@ export class Work {
   }
 
   /**
-   * Without `force`, the worker hears of it by its next heartbeat. A dispatcher that asks before
-   * anybody has taken the lease has handed the item over, and nothing changes (G78). Throws
+   * Without `force`, the worker hears of it by its next heartbeat. A dispatcher that asks for that
+   * has handed an acknowledged item over, and nothing changes (G78). `g`: as in `ack`. Throws
    * ManagedError 404, 409.
    */
-  async stop(
-    environment: string,
-    id: string,
-    { force, isDispatcher }: { readonly force: boolean; readonly isDispatcher: boolean },
-  ): Promise<FoundItem> {
-    const { item } = await this.find(environment, id);
-    const isHandedOver = isDispatcher && stateOf(item) === 'starting';
-    if (!force && isHandedOver) return { id, environment, item };
-    const isLeft = force || item.lease?.ackedAt === undefined;
-    const found = await this.#changed(environment, id, isLeft ? stop : requestStop);
-    if (!isLeft) return found;
-    // What watches the lease finds the calls that are open, also where nobody has begun.
+  async stop(environment: string, id: string, stopping: Stopping): Promise<FoundItem> {
+    const { force, isDispatcher, g } = stopping;
+    const found = await this.#findOf(environment, id, g);
+    if (force || found.item.lease?.ackedAt === undefined) return this.#end(found, stopping);
+    if (isDispatcher) return found;
+    return this.#changed(environment, id, (item, now) => (isOther(item, g) ? 'superseded' : requestStop(item, now)));
+  }
+
+  /**
+   * What watches the lease finds the calls that are open, also where nobody has begun. It is there
+   * before the item is stopped, and a repeat ends it where the server was killed in between.
+   */
+  async #end(found: FoundItem, stopping: Stopping): Promise<FoundItem> {
+    const { environment, id, item } = found;
+    const g = item.lease?.g ?? 0;
     await this.#open(found);
-    await this.#ports.leases.end({ work: id, g: item.lease?.g ?? 0 });
-    return found;
+    const end = await this.#queue(environment).change(id, `work ${id}`, (newest, now) =>
+      (newest.lease?.g ?? 0) === g ? stop(newest, now) : 'superseded',
+    );
+    if (end === 'superseded') return this.stop(environment, id, stopping);
+    await this.#ports.leases.end({ work: id, g });
+    return foundIn(environment, id, end);
   }
 
   update(environment: string, id: string, patch: Readonly<Record<string, string | null>>): Promise<FoundItem> {
@@ -250,12 +271,19 @@ export class Work {
     id: string,
     change: (item: WorkItem, now: number) => WorkItem | Refusal,
   ): Promise<FoundItem> {
-    const item = await this.#queue(environment).change(id, `work ${id}`, change);
-    if (item === null) throw notFound('Work item', id);
-    if (typeof item === 'string') throw conflict(`work_${item}`, `work item ${id} is ${item}`);
-    return { id, environment, item };
+    return foundIn(environment, id, await this.#queue(environment).change(id, `work ${id}`, change));
   }
 }
+
+function foundIn(environment: string, id: string, item: WorkItem | Refusal | null): FoundItem {
+  if (item === null) throw notFound('Work item', id);
+  if (typeof item === 'string') throw refused(id, item);
+  return { id, environment, item };
+}
+
+const refused = (id: string, why: Refusal): ManagedError => conflict(`work_${why}`, `work item ${id} is ${why}`);
+
+const isOther = ({ lease }: WorkItem, g: number | undefined): boolean => g !== undefined && lease?.g !== g;
 
 const HOLDER_DIGITS = 6;
 

@@ -2,13 +2,16 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { sessionsTokenFromSecret } from '@anthropic-ai/sdk/lib/environments/worker';
 import { expect, test } from 'vitest';
+import type { ManagedPorts } from '../../managed/ports.ts';
+import { stateOf } from '../../store/sandbox/item.ts';
 import { WorkQueue } from '../../store/sandbox/queue.ts';
 import { description } from '../client/support.ts';
+import { until } from '../support/until.ts';
 import { AGENT, codeOf, collect, errorOf, HEADERS, post, type Staged, stagedManaged, token } from './staged.ts';
 
-async function staged() {
+async function staged(changes: Partial<ManagedPorts> = {}) {
   let clock = Date.now();
-  const face = stagedManaged({ now: () => clock });
+  const face = stagedManaged({ now: () => clock, ...changes });
   const { client } = face;
   const environment = await client.beta.environments.create({ name: 'own', config: { type: 'self_hosted' } });
   const agent = await client.beta.agents.create(AGENT);
@@ -99,6 +102,112 @@ test('a lease that the server has given up takes no heartbeat (G60)', async () =
   expect((await errorOf(beat(worker, environment, id, last_heartbeat))).status).toBe(412);
 });
 
+test('a token of a lease that another has followed neither stops nor acknowledges it (G55 G77)', async () => {
+  const { worker, queue, environment, session, leases, pass, as } = await staged();
+  await queue.ensure(session, 'ana');
+  const { work } = worker.beta.environments;
+  const first = (await work.poll(environment))!;
+  pass(5_001);
+  const second = (await work.poll(environment))!;
+  const late = bearer({ as }, sessionsTokenFromSecret(first.secret)!).beta.environments.work;
+  const asks = [
+    () => late.ack(first.id, { environment_id: environment }),
+    () => late.stop(first.id, { environment_id: environment }),
+    () => late.stop(first.id, { environment_id: environment, force: true }),
+  ];
+  const refuseAll = async (): Promise<void> => {
+    for (const ask of asks) {
+      const error = await errorOf(ask());
+      expect([error.status, codeOf(error)]).toEqual([409, 'work_superseded']);
+      expect(error.headers?.get('x-should-retry')).toBe('false');
+    }
+  };
+  await refuseAll();
+  expect([...leases]).toEqual([]);
+  const own = bearer({ as }, sessionsTokenFromSecret(second.secret)!);
+  await own.beta.environments.work.ack(second.id, { environment_id: environment });
+  await beat(own, environment, second.id, 'NO_HEARTBEAT');
+  await refuseAll();
+  expect([...leases]).toEqual([`${second.id}.2`]);
+  expect(stateOf((await queue.items()).get(second.id)!)).toBe('active');
+});
+
+test('a force-stop that was killed before it ended the lease is finished by its retry (G78)', async () => {
+  const { worker, queue, environment, session, leases, ports } = await staged();
+  await queue.ensure(session, 'ana');
+  const { work } = worker.beta.environments;
+  const { id } = (await work.poll(environment))!;
+  const { end, open } = ports.leases;
+  const states: string[] = [];
+  ports.leases.open = async (lease) => {
+    states.push(stateOf((await queue.items()).get(id)!));
+    await open(lease);
+  };
+  ports.leases.end = () => Promise.reject(new Error('killed'));
+  const stop = () => errorOf(work.stop(id, { environment_id: environment, force: true }));
+  expect((await stop()).status).toBe(500);
+  expect([...leases]).toEqual([`${id}.1`]);
+  ports.leases.end = end;
+  expect(codeOf(await stop())).toBe('work_stopped');
+  expect([...leases]).toEqual([]);
+  expect(states).toEqual(['queued', 'stopped']);
+});
+
+test('the stream of a worker ends with its lease (G55 G77)', async () => {
+  const { worker, queue, environment, session, as } = await staged();
+  await queue.ensure(session, 'ana');
+  const { work } = worker.beta.environments;
+  const { id, secret } = (await work.poll(environment))!;
+  await work.ack(id, { environment_id: environment });
+  const own = bearer({ as }, sessionsTokenFromSecret(secret)!);
+  await beat(own, environment, id, 'NO_HEARTBEAT');
+  const events = collect(await own.beta.sessions.events.stream(session));
+  await work.stop(id, { environment_id: environment, force: true });
+  expect(await events).toEqual([]);
+});
+
+test('a heartbeat does not wait for calls that are looked at beside it (G61)', async () => {
+  let looked = (): void => undefined;
+  const look = new Promise<never>((_, reject) => (looked = () => reject(new Error('no store'))));
+  const lines: string[] = [];
+  const { worker, queue, environment, session, described } = await staged({
+    newestStep: () => look,
+    log: (line) => void lines.push(line),
+  });
+  await queue.ensure(session, 'ana');
+  described.set(session, description({ session: session as never, phase: 'parked' }));
+  const { work } = worker.beta.environments;
+  const { id } = (await work.poll(environment))!;
+  await work.ack(id, { environment_id: environment });
+  expect(await beat(worker, environment, id, 'NO_HEARTBEAT')).toMatchObject({ lease_extended: true });
+  expect(lines).toEqual([]);
+  looked();
+  await until(() => lines.length === 1);
+  expect(lines[0]).toContain('no store');
+});
+
+test('an unknown environment has no queue, and a long name of a worker is cut (G76)', async () => {
+  const { client, worker, queue, environment, session } = await staged();
+  const { work } = client.beta.environments;
+  const unknown = `env_${'0'.repeat(26)}`;
+  const item = `work_${'0'.repeat(26)}`;
+  const asks = [
+    () => collect(work.list(unknown)),
+    () => work.stats(unknown),
+    () => work.retrieve(item, { environment_id: unknown }),
+    () => work.update(item, { environment_id: unknown, metadata: {} }),
+    () => work.stop(item, { environment_id: unknown }),
+  ];
+  for (const ask of asks) {
+    const error = await errorOf(ask());
+    expect([error.status, codeOf(error)]).toEqual([404, 'environment_not_found']);
+  }
+  await queue.ensure(session, 'ana');
+  await worker.beta.environments.work.poll(environment, { 'Anthropic-Worker-ID': 'w'.repeat(3_000) });
+  const [claimed] = (await queue.items()).values();
+  expect(claimed?.lease?.worker).toBe('w'.repeat(100));
+});
+
 test('a dispatcher that stops an item it has handed over does not end it (G78 B4)', async () => {
   const { client, worker, queue, environment, session } = await staged();
   await queue.ensure(session, 'ana');
@@ -107,6 +216,7 @@ test('a dispatcher that stops an item it has handed over does not end it (G78 B4
   await work.ack(id, { environment_id: environment });
   expect(await work.stop(id, { environment_id: environment })).toMatchObject({ state: 'starting' });
   const { last_heartbeat } = await beat(worker, environment, id, 'NO_HEARTBEAT');
+  expect(await work.stop(id, { environment_id: environment })).toMatchObject({ state: 'active' });
   await client.beta.environments.work.stop(id, { environment_id: environment });
   expect(await beat(worker, environment, id, last_heartbeat)).toMatchObject({
     state: 'stopping',

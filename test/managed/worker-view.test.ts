@@ -1,8 +1,14 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { ManagedError } from '../../managed/errors.ts';
 import type { EventFact } from '../../managed/events/parts.ts';
 import { emptyProjection, type OpenWait, type ReplyCall } from '../../managed/events/parts.ts';
 import type { Timeline } from '../../managed/events/timelines.ts';
-import { listForWorker, offerToWorker, streamToWorker } from '../../managed/work/view.ts';
+import type { FoundSession } from '../../managed/sessions.ts';
+import { findTarget } from '../../managed/settle.ts';
+import { concludeOverdue, requireOffer } from '../../managed/work/results.ts';
+import { isOver, listForWorker, offerToWorker, streamToWorker } from '../../managed/work/view.ts';
+import { lapse, requestStop, takeLease } from '../../store/sandbox/item.ts';
+import { type LeaseName, offerCall } from '../../store/sandbox/offers.ts';
 import { WorkQueues } from '../../store/sandbox/queue.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
@@ -12,8 +18,13 @@ const fact = (one: Shown): EventFact => ({ at: 0, entry: null, make: () => ({}) 
 const called = (name: string): ReplyCall => ({ name, input: {}, state: 'told' });
 
 /** The calls `c0`, `c1` … of a reply, of which some wait, and what was told besides. */
-function timeline(tools: readonly string[], waiting: readonly number[], more: readonly Shown[] = []): Timeline {
-  const opened = waiting.map((index): OpenWait => ({ call: `1.1.${index}`, id: `c${index}`, why: 'sandbox' }));
+function timeline(
+  tools: readonly string[],
+  waiting: readonly number[],
+  more: readonly Shown[] = [],
+  why: 'sandbox' | 'custom' = 'sandbox',
+): Timeline {
+  const opened = waiting.map((index): OpenWait => ({ call: `1.1.${index}`, id: `c${index}`, why }));
   const calls = Object.fromEntries(tools.map((name, index) => [index, called(name)]));
   const facts = [...tools.map((_, index): Shown => ({ id: `c${index}`, type: 'agent.tool_use' })), ...more];
   return { facts: facts.map(fact), projection: { ...emptyProjection('sesn_1'), calls, waiting: opened } };
@@ -24,12 +35,18 @@ async function staged() {
   const queues = new WorkQueues({ store, now: () => 1 });
   const queue = queues.of('env_1');
   const parts = { ports: { store, now: () => 1 }, queues };
-  const lease = async () => {
+  const claimed = async () => {
     await queue.ensure('sesn_1', 'ana');
     const { id, item } = (await queue.claim({ worker: undefined, reclaimMs: 5_000 }))!;
     return { environment: 'env_1', session: 'sesn_1', work: id, g: item.lease!.g };
   };
-  return { parts, queue, lease };
+  const begin = ({ work, g }: LeaseName) => queue.change(work, 'w', (item, now) => takeLease(item, g, now, '000001'));
+  const lease = async () => {
+    const own = await claimed();
+    await begin(own);
+    return own;
+  };
+  return { parts, queue, claimed, begin, lease };
 }
 
 const ids = (facts: readonly EventFact[]) => facts.map(({ id }) => id);
@@ -75,4 +92,93 @@ test('a lease that is over is shown nothing that would run (G57 G60)', async () 
   expect(await offerToWorker(parts, own, open, open.facts)).toEqual([]);
   const next = await lease();
   expect(ids(await offerToWorker(parts, next, open, open.facts))).toEqual(['c0', 'c1']);
+});
+
+test('a worker is shown a call once its first heartbeat has come, by the same stream (G57)', async () => {
+  const { parts, claimed, begin } = await staged();
+  const own = await claimed();
+  const open = timeline(['bash'], [0]);
+  const sent = new Set<string>();
+  const stream = () => streamToWorker(parts, own, open, { unsent: open.facts.filter(({ id }) => !sent.has(id)), sent });
+  expect(await offerToWorker(parts, own, open, open.facts)).toEqual([]);
+  expect(await stream()).toEqual([]);
+  await begin(own);
+  expect(ids(await stream())).toEqual(['c0']);
+  expect(await stream()).toEqual([]);
+});
+
+test('a worker that was asked to stop is shown no command, and the next one is (G57 G78)', async () => {
+  const { parts, queue, lease } = await staged();
+  const own = await lease();
+  await queue.change(own.work, 'ana', requestStop);
+  const open = timeline(['bash'], [0]);
+  expect(await offerToWorker(parts, own, open, open.facts)).toEqual([]);
+  expect(await isOver(parts, own)).toBe(false);
+  await queue.change(own.work, 'ana', (item) => ({ ...item, stoppedAt: 1 }));
+  expect(ids(await offerToWorker(parts, await lease(), open, open.facts))).toEqual(['c0']);
+});
+
+test('a lease is over once it has lapsed, was followed by another or is unknown', async () => {
+  const { parts, queue, lease } = await staged();
+  const own = await lease();
+  const later = new WorkQueues({ store: parts.ports.store, now: () => 1 });
+  expect(await isOver({ queues: later }, { ...own, g: 2 })).toBe(true);
+  expect(await isOver({ queues: later }, { ...own, work: 'work_x' })).toBe(true);
+  await queue.change(own.work, 'the watch', (item, now) => lapse(item, own.g, now));
+  expect(await isOver({ queues: new WorkQueues({ store: parts.ports.store, now: () => 1 }) }, own)).toBe(true);
+});
+
+describe('a result', () => {
+  const found = { id: 'sesn_1' } as FoundSession;
+
+  test('of a custom call is taken from the lease that was shown it, and from apps (G58)', async () => {
+    const { parts, lease } = await staged();
+    const own = await lease();
+    const open = timeline(['get_order'], [0], [], 'custom');
+    const [wait] = open.projection.waiting;
+    const give = (by: typeof own | undefined) => requireOffer(parts.ports, open, { found, lease: by }, wait!);
+    await expect(give(own)).rejects.toMatchObject({ status: 403 });
+    await give(undefined);
+    expect(ids(await offerToWorker(parts, own, open, open.facts))).toEqual(['c0']);
+    await give(own);
+    await expect(give({ ...own, g: 2 })).rejects.toMatchObject({ status: 403 });
+    await give(undefined);
+  });
+
+  test('of a worker that comes too late is refused with 403, and of anybody else with 400 (G58 G96)', () => {
+    const event = { type: 'user.tool_result', tool_use_id: 'c0' } as const;
+    const ended = timeline(['bash'], [], [{ id: 'r0', type: 'agent.tool_result', settles: 'c0' }]);
+    const own = { environment: 'env_1', session: 'sesn_1', work: 'work_1', g: 1 };
+    const statusOf = (lease: typeof own | undefined): unknown => {
+      try {
+        return findTarget(ended, { event, at: 0, lease });
+      } catch (error) {
+        return error instanceof ManagedError && error.status;
+      }
+    };
+    expect([statusOf(own), statusOf(undefined)]).toEqual([403, 400]);
+  });
+
+  test('of a person under way is overdue by its age alone (G59 G61)', async () => {
+    const { parts, lease } = await staged();
+    const own = await lease();
+    const open = timeline(['bash'], [0]);
+    const call = { session: 'sesn_1', call: '1.1.0', tool: 'bash' };
+    await offerCall(parts.ports.store, call, { work: 'api', g: 0, at: 1 });
+    const given: unknown[] = [];
+    const conclude = (now: number) => {
+      const ports = {
+        ...parts.ports,
+        now: () => now,
+        log: (line: string) => given.push(line),
+        giveResult: async (...result: readonly unknown[]) => void given.push(result),
+      };
+      const sessions = { find: async () => found, timeline: async () => open };
+      return concludeOverdue({ ports, queues: parts.queues, sessions } as never, own);
+    };
+    await conclude(15 * 60_000);
+    expect(given).toEqual([]);
+    await conclude(15 * 60_000 + 2);
+    expect(given).toMatchObject([['sesn_1', { call: '1.1.0', result: { isError: true } }]]);
+  });
 });

@@ -4,8 +4,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
+import { sandboxTools } from '../../managed/work/tools.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
-import { defaultHandover } from '../../workflows/contract/session.ts';
+import { defaultHandover, type RunOptions } from '../../workflows/contract/session.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { continuationProblem } from '../support/continuation.ts';
 import { forkHarness } from '../support/fork-harness.ts';
@@ -37,6 +38,20 @@ test('a fork goes on from the whole of its origin, as a session of its own that 
   });
   await h.sound(forked.session);
   await h.sound(origin.id);
+});
+
+test('a session whose results come from outside is not forked (T10 G53 G74)', async () => {
+  const h = await forkHarness({ script: [reply('First.'), reply('Second.')] });
+  const outsides: readonly Partial<RunOptions>[] = [
+    { recordWaits: true, outsideTools: sandboxTools(['bash']), environment: 'env_1' },
+    { recordWaits: true, outsideTools: sandboxTools(['bash']) },
+  ];
+  for (const options of outsides) {
+    const origin = await h.open('Go.', options);
+    await origin.ended(1);
+    const refused = { kind: 'refused', message: expect.stringContaining('come from outside') as string };
+    await expect(h.fork(origin.id, {})).rejects.toMatchObject(refused);
+  }
 });
 
 test('a running session is forked as it is: open calls are answered, it goes on, and nothing runs twice (T10)', async () => {

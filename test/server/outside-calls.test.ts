@@ -2,6 +2,7 @@
 // a real server: nothing runs while they wait, a result counts once, and a run that doesn't ask for
 // it stores and schedules nothing more.
 import { describe, expect, test } from 'vitest';
+import { sandboxTools } from '../../managed/work/tools.ts';
 import { reply, type Reply, toolUse } from '../../scripted-model/index.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { defaultHandover, type RunOptions, UPDATES } from '../../workflows/contract/session.ts';
@@ -142,6 +143,22 @@ describe('an outside call', () => {
     expect((await outcomesOf(session)).map(({ isError }) => isError)).toEqual([true, true]);
     expect(await refusal(give(session, '1.1.0', 'late'))).toContain('no call 1.1.0 waits');
     await keepHistory('an outside call that an interrupt ends (G37 L48)', session.handle);
+  });
+
+  test('of a sandbox that an interrupt ends may still be running there, and the model reads so (G96)', async () => {
+    const h = await opened([reply([toolUse('bash', { command: 'make' })]), reply('Never.')]);
+    const outsideTools = sandboxTools(['bash']);
+    const session = await h.open('Go.', {
+      ...waiting,
+      environment: 'env_1',
+      outsideTools,
+      permissions: { allow: ['bash'] },
+    });
+    await toldWaits(h, session, 1);
+    await clientOf(h).interrupt(session.id, { by: 'ann' });
+    await session.ended(1);
+    const told = expect.stringContaining('it may still be running there') as string;
+    expect(await outcomesOf(session)).toMatchObject([{ index: 0, isError: true, content: told }]);
   });
 
   test('is carried over a handover with the waits that are told, and told once (G37 L4)', async () => {

@@ -53,6 +53,21 @@ test('a lease without heartbeats lapses: the outcome of what was given is unknow
   await keepHistory('a lease that lapses, whose call is concluded (G60)', handle);
 });
 
+test('heartbeats are taken before anybody watches the lease, and not in the time of grace (G60 G77)', async () => {
+  const { h, queue, lease, leases, handle } = await staged('read', { file_path: 'a.txt' });
+  const unwatched = { ...lease, g: 7 };
+  const early = temporalLeases(h.client, `${h.taskQueue}-nobody`);
+  await early.open({ ...unwatched, ttlMs: 1_000, graceMs: 100 });
+  expect(await early.beat(unwatched)).toBe(true);
+  expect(await early.lastBeat(unwatched)).toBeNull();
+  await h.client.workflow.getHandle(leaseId(unwatched)).terminate();
+  expect(await early.beat(unwatched)).toBe(false);
+  await leases.open({ ...lease, ttlMs: 1_000, graceMs: 600_000 });
+  await until(async () => (await queue.items()).get(lease.work)?.lease?.lapsedAt !== undefined);
+  expect(await leases.beat(lease)).toBe(false);
+  await handle.terminate();
+});
+
 test('heartbeats make no history, and a worker that leaves has a read done by the next (G57 G78)', async () => {
   const { queue, lease, leases, handle } = await staged('read', { file_path: 'a.txt' });
   await leases.open({ ...lease, ttlMs: 60_000, graceMs: 30_000 });

@@ -102,6 +102,7 @@ export async function startFork(
   if (![...entriesAt(askedPoint), ...askedPoint.rest].some(({ kind }) => kind === 'user' || kind === 'boundary'))
     throw new ClientProblem('refused', `Session ${origin} has no prompts yet, so there is nothing to fork.`);
   const inherited = await optionsOf(ports.temporal, origin);
+  refuseOutside(origin, inherited);
   const files = await planFiles({ described, point: askedPoint, session, head: newest.head }, request);
   // The conversation tells of nothing that its files do not have yet.
   const uncaptured = files && findUncapturedOutcome(entriesAt(askedPoint), askedPoint.rest);
@@ -150,6 +151,15 @@ async function lookAtOrigin({ look }: ForkPorts, origin: SessionId): Promise<Ses
   const { agent } = described.facts ?? {};
   if (!agent) return described;
   throw new ClientProblem('refused', `session ${origin} is an agent's: fork ${agent.root}, which began it`);
+}
+
+/** Whoever answers calls from outside knows the session that it began, and would leave a fork's open. */
+function refuseOutside(origin: SessionId, { outsideTools, environment }: RunOptions): void {
+  if (outsideTools === undefined && environment === undefined) return;
+  throw new ClientProblem(
+    'refused',
+    `Session ${origin} has tools whose results come from outside, and nobody would give a fork's: start a new session instead.`,
+  );
 }
 
 async function firstMessages(
