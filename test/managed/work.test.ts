@@ -137,17 +137,17 @@ test('a force-stop that was killed before it ended the lease is finished by its 
   await queue.ensure(session, 'ana');
   const { work } = worker.beta.environments;
   const { id } = (await work.poll(environment))!;
-  const { end, open } = ports.leases;
+  const own = { ...ports.leases };
   const states: string[] = [];
   ports.leases.open = async (lease) => {
     states.push(stateOf((await queue.items()).get(id)!));
-    await open(lease);
+    await own.open(lease);
   };
   ports.leases.end = () => Promise.reject(new Error('killed'));
   const stop = () => errorOf(work.stop(id, { environment_id: environment, force: true }));
   expect((await stop()).status).toBe(500);
   expect([...leases]).toEqual([`${id}.1`]);
-  ports.leases.end = end;
+  ports.leases.end = (lease) => own.end(lease);
   expect(codeOf(await stop())).toBe('work_stopped');
   expect([...leases]).toEqual([]);
   expect(states).toEqual(['queued', 'stopped']);
@@ -168,7 +168,9 @@ test('the stream of a worker ends with its lease (G55 G77)', async () => {
 
 test('a heartbeat does not wait for calls that are looked at beside it (G61)', async () => {
   let looked = (): void => undefined;
-  const look = new Promise<never>((_, reject) => (looked = () => reject(new Error('no store'))));
+  const look = new Promise<never>((_, reject) => {
+    looked = () => reject(new Error('no store'));
+  });
   const lines: string[] = [];
   const { worker, queue, environment, session, described } = await staged({
     newestStep: () => look,

@@ -261,7 +261,8 @@ test('a dispatcher whose script returns at once has handed the item over: the se
 
 test('of two sandboxes that poll one environment, one serves the session (G76)', async () => {
   const at = await managed((log) => [bash(append(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
-  for (const _ of [1, 2]) sandbox(at);
+  sandbox(at);
+  sandbox(at);
   await say(at.client, at.session, 'Go.');
   const events = await turnEnd(at);
   await expectWhole(at, events);
