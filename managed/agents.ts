@@ -66,7 +66,7 @@ function refuseTools(offered: Tools, path: string): void {
   if (problem !== undefined) throw invalid(`${path}: ${problem}`, path);
 }
 
-/** Tools of the toolset keep their names, and so do built-in tools, which faces know by theirs, and MCP servers. */
+/** Tools of the toolset keep their names, and so do built-in tools and those of MCP servers. */
 function refuseCustom({ name, description, input_schema }: Custom, path: string): void {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(name))
     throw invalid(`${path}.name: give 1 to 128 letters, digits, "_" or "-"`, `${path}.name`);
