@@ -26,6 +26,8 @@ export function optionsOfAgent(
     ...(model.effort && { effort: model.effort.type }),
     ...(system !== null && { systemPrompt: system }),
     toolset: 'agent_toolset_20260401',
+    // Policies say what runs unasked: a worker's looser mode is no policy.
+    permissionMode: 'default',
     ...(offline && { offline }),
     ...own,
     tools: [...own.tools, ...custom.map(({ name }) => name)],

@@ -16,6 +16,7 @@ import { conflict, invalid, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
+import { builtinNames } from '../tools/builtin/builtin-names.ts';
 import { patchMetadata } from './shapes/parse.ts';
 
 type Tools = z.output<typeof tools>;
@@ -65,11 +66,11 @@ function refuseTools(offered: Tools, path: string): void {
   if (problem !== undefined) throw invalid(`${path}: ${problem}`, path);
 }
 
-/** Tools of the toolset keep their names, and MCP servers theirs. */
+/** Tools of the toolset keep their names, and so do built-in tools and those of MCP servers. */
 function refuseCustom({ name, description, input_schema }: Custom, path: string): void {
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(name))
     throw invalid(`${path}.name: give 1 to 128 letters, digits, "_" or "-"`, `${path}.name`);
-  if (TOOL_NAMES.some((known) => known === name) || name.startsWith('mcp__'))
+  if ([...TOOL_NAMES, ...builtinNames].some((known) => known === name) || name.startsWith('mcp__'))
     throw invalid(`${path}.name: ${JSON.stringify(name)} is the name of another tool`, `${path}.name`);
   if (description === '' || description.length > LONGEST_DESCRIPTION)
     throw invalid(`${path}.description: give 1 to ${LONGEST_DESCRIPTION} characters`, `${path}.description`);

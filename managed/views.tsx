@@ -14,6 +14,7 @@ import { LIST_AGE_MS, type ManagedStore, type SessionItem } from './log/stored.t
 /** Rows that a table shows: the API lists all. */
 const MOST_ROWS = 200;
 const MOST_SESSIONS = 50;
+const MOST_VERSIONS = 20;
 
 type Agent = BetaManagedAgentsAgent;
 type Session = readonly [id: string, item: SessionItem];
@@ -42,7 +43,8 @@ export function agentViews(stored: ManagedStore, now: () => number): Hono {
     const id = context.req.param('id');
     const item = isId('agent', id) ? (await stored.agents.read(LIST_AGE_MS)).get(id) : undefined;
     if (!item) return next();
-    const versions = await Promise.all(item.versions.map((_, at) => agents.retrieve(id, at + 1)));
+    const newest = item.versions.map((_, at) => at + 1).slice(-MOST_VERSIONS);
+    const versions = await Promise.all(newest.map((version) => agents.retrieve(id, version)));
     const sessions = (await stored.listSessions()).filter(([, { agentId }]) => agentId === id);
     return context.html(htmlOf(<AgentPage versions={versions.toReversed()} sessions={sessions} />));
   });
@@ -57,11 +59,8 @@ type OverviewProps = {
 };
 
 function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
-  const countOf = (isIts: (item: SessionItem) => boolean): string => {
-    const its = sessions.filter(([, item]) => isIts(item));
-    const open = its.filter(([, { archivedAt }]) => archivedAt === null).length;
-    return open === its.length ? formatNumber(open) : `${formatNumber(open)} of ${formatNumber(its.length)}`;
-  };
+  const countOf = countSessions(sessions);
+  const shown = environments.slice(0, MOST_ROWS);
   return (
     <Layout title="Agents" at="agents" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
       <h1>Agents</h1>
@@ -70,7 +69,7 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
           Create one with <code>client.beta.agents.create</code> of an Anthropic SDK whose base URL is this server’s.
         </EmptyCard>
       ) : (
-        <Table name="Agents" columns={['Agent', 'Model', 'Tools', '#Version', '#Open sessions', '#Updated']}>
+        <Table name="Agents" columns={['Agent', 'Model', 'Tools', '#Version', '#Sessions', '#Updated']}>
           {agents.map((agent) => (
             <tr>
               <td>
@@ -80,7 +79,7 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
               <td>{showUnseen(agent.model.id)}</td>
               <td>{toolsOf(agent)}</td>
               <td class="number">{agent.version}</td>
-              <td class="number">{countOf(({ agentId }) => agentId === agent.id)}</td>
+              <td class="number">{countOf(agent.id)}</td>
               <td class="number">
                 <Age at={Date.parse(agent.updated_at)} />
               </td>
@@ -90,8 +89,8 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
       )}
       {total > agents.length ? <p class="quiet">{`The newest ${agents.length} of ${formatNumber(total)}.`}</p> : null}
       <h2>Environments</h2>
-      <Table name="Environments" columns={['Environment', 'Runs tools', 'Network', '#Open sessions', '#Updated']}>
-        {environments.map((environment) => (
+      <Table name="Environments" columns={['Environment', 'Runs tools', 'Network', '#Sessions', '#Updated']}>
+        {shown.map((environment) => (
           <tr>
             <td>
               {showUnseen(environment.name)} <code>{environment.id}</code>
@@ -101,7 +100,7 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
               {environment.config.type === 'cloud' ? 'on workers of this deployment' : 'in sandboxes of your own'}
             </td>
             <td>{environment.config.type === 'cloud' ? environment.config.networking.type : 'yours'}</td>
-            <td class="number">{countOf((item) => item.environment === environment.id)}</td>
+            <td class="number">{countOf(environment.id)}</td>
             <td class="number">
               {Date.parse(environment.updated_at) === 0 ? '–' : <Age at={Date.parse(environment.updated_at)} />}
             </td>
@@ -110,6 +109,22 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
       </Table>
     </Layout>
   );
+}
+
+/** Counts the sessions of agents and environments by their id, those not archived first. */
+function countSessions(sessions: readonly Session[]): (id: string) => string {
+  const counts = new Map<string, { all: number; kept: number }>();
+  for (const [, { agentId, environment, archivedAt }] of sessions)
+    for (const id of [agentId, environment]) {
+      const count = counts.get(id) ?? { all: 0, kept: 0 };
+      count.all += 1;
+      if (archivedAt === null) count.kept += 1;
+      counts.set(id, count);
+    }
+  return (id) => {
+    const { all, kept } = counts.get(id) ?? { all: 0, kept: 0 };
+    return all === kept ? formatNumber(all) : `${formatNumber(all)} (${formatNumber(all - kept)} archived)`;
+  };
 }
 
 function AgentPage({
@@ -163,7 +178,7 @@ function SessionRow({ id, item }: { readonly id: string; readonly item: SessionI
   return (
     <tr>
       <td>{item.isStarted ? <a href={`/sessions/${id}`}>{name}</a> : name}</td>
-      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'open' : 'no message yet'}</td>
+      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'not archived' : 'no message yet'}</td>
       <td class="number">{item.agentVersion}</td>
       <td class="number">
         <Age at={item.createdAt} />

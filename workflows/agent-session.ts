@@ -38,6 +38,8 @@ import { type CheckOut, type FilesCheckedOut, FORK_FILES_KEY, type ForkFiles } f
 export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   const input = parseArgument(argument);
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
+  // An earlier release opens the first run of an agent on any host.
+  if (input.agent?.host && !input.carry) patched('perdure-agent-host');
   const session = new Session(input, carry);
   listenToClients(session);
   if (!input.carry && input.first) session.receiveMessage(input.first);

@@ -1,5 +1,5 @@
 // Opens a run: takes the snapshot that it works with to its end (L57), or says why it cannot start.
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { AlertKind, Notice, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
@@ -71,7 +71,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const chosen = await findRunModels(deps, options);
     if (typeof chosen === 'string') return { kind: 'refused', detail: chosen };
-    const cwd = await findOrMakeWorkspace(deps, input);
+    const cwd = await findOrMakeWorkspace(deps, attempt, input);
     const extra = await findExtraFolders(
       options.additionalDirectories ?? deps.defaults.additionalDirectories,
       cwd.path,
@@ -123,11 +123,19 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
   };
 }
 
-/** The host that opens the first run of a session makes its folder, where it is set up to. */
-async function findOrMakeWorkspace({ dataDir, workspaces }: Deps, { options: { cwd }, place, onHost }: OpenRun) {
+/**
+ * The host that opens the first run of a session makes its folder, where it is set up to. It has the
+ * session's name: one of another name may be a folder that only another host has.
+ */
+async function findOrMakeWorkspace(
+  { dataDir, workspaces }: Deps,
+  { session }: Attempt,
+  { options: { cwd }, place, onHost, begins }: OpenRun,
+) {
   const found = await findWorkspace(cwd, dataDir, place);
-  const isToMake = found.isMissing && !onHost && place === undefined && resolve(cwd, '..') === workspaces;
-  if (!isToMake || !(await makeWorkspace(cwd))) return found;
+  const isNew = begins === true && !onHost && place === undefined;
+  const isOwn = workspaces !== undefined && resolve(cwd) === join(workspaces, session);
+  if (!found.isMissing || !isNew || !isOwn || !(await makeWorkspace(cwd))) return found;
   return await findWorkspace(cwd, dataDir);
 }
 
@@ -249,14 +257,17 @@ function checkRuleNames(
   options: RunOptions,
   warned: RecentMap<string, true>,
 ): { readonly mistaken?: string } {
-  const own = tools.definitionsOf(options).map(({ name }) => name);
+  // A rule for another agent's custom tool is no mistake because this one has a tool named like it.
+  const { outsideTools: _, ...others } = options;
+  const own = tools.definitionsOf(others).map(({ name }) => name);
+  const all = tools.definitionsOf(options).map(({ name }) => name);
   // A rule about it holds, whether it is offered or not.
   const names = own.includes(WEB_SEARCH) ? own : [...own, WEB_SEARCH];
   const rules = joinRules(defaults.permissions, options.permissions);
   const there = `there are ${own.join(', ')}`;
   const mistaken = mistakenRule(rules, names);
   if (mistaken !== undefined) return { mistaken: `${mistaken} (${there})` };
-  const idle = findIdleRules(rules, names);
+  const idle = findIdleRules(rules, [...names, ...all]);
   const warning = idle.length === 0 ? undefined : `${describeIdle(idle)}: ${there}`;
   if (warning !== undefined && !warned.get(warning)) log('warn', warning);
   if (warning !== undefined) warned.set(warning, true);

@@ -24,6 +24,7 @@ describe('custom tools of an agent', () => {
     ['tools.0.name', { name: 'get order' }],
     ['tools.0.name', { name: 'bash' }],
     ['tools.0.name', { name: 'mcp__a__b' }],
+    ['tools.0.name', { name: 'agent' }],
     ['tools.0.description', { description: '' }],
     ['tools.0.description', { description: 'x'.repeat(4_097) }],
     ['tools.0.input_schema', { input_schema: { type: 'object', properties: { id: { type: 'nothing' } } } }],

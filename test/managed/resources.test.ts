@@ -181,6 +181,7 @@ describe('sessions', () => {
         ifNew: {
           cwd: `/srv/${session.id}`,
           model: 'claude-sonnet-5-5',
+          permissionMode: 'default',
           toolset: 'agent_toolset_20260401',
           tools: ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch'],
           permissions: { allow: ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch'] },

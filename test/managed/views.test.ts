@@ -23,7 +23,7 @@ test('agents are listed with model, tools, version and open sessions, and lead t
   expect(listed).toContain(`<a href="/agents/${agent.id}">Coder</a>`);
   expect(listed).toContain('claude-sonnet-5-5');
   expect(listed).toContain('bash, edit, read, write, glob, grep, web_fetch');
-  expect(listed).toContain('2 of 3');
+  expect(listed).toContain('3 (1 archived)');
   expect(listed).toContain('env_default');
   const one = await page.text(`/agents/${agent.id}`);
   expect(one).toContain('changed: system');

@@ -50,7 +50,7 @@ test('an agent begins on the host of its parent, also where another host has a f
 });
 
 test('an agent of which nothing is stored ends with its host; its parent moves, and begins another (T18 L66)', async () => {
-  const config = { snapshots: true, hosts: { graceMs: 500 } };
+  const config = { snapshots: true, hosts: { graceMs: 5_000 } };
   const held = gate();
   const h = await harness({
     script: byPrompt({
@@ -111,7 +111,7 @@ test('a session whose agents work in its folder in the background moves when the
 });
 
 test('an agent does not follow its session to a host that a message has left for another (T18 L66)', async () => {
-  const config = { snapshots: true, hosts: { graceMs: 500 }, drainMs: 100 };
+  const config = { snapshots: true, hosts: { graceMs: 5_000 }, drainMs: 100 };
   const held = gate();
   const h = await harness({
     script: byPrompt({
@@ -184,7 +184,7 @@ test('what an agent in the background has changed is captured by its session whe
 });
 
 test('a host that has restored a folder for an agent tells its session of it, too, and only once (T18 L71)', async () => {
-  const config = { snapshots: true, hosts: { graceMs: 500 }, drainMs: 100 };
+  const config = { snapshots: true, hosts: { graceMs: 5_000 }, drainMs: 100 };
   const [agentWorks, sessionWrites] = [gate(), gate()];
   const write = (path: string) => toolUse('write', { path, content: `${path}\n` });
   const h = await harness({

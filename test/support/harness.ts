@@ -111,7 +111,7 @@ async function harnessOn(
     requestedAt: (n: number): number => model.requests[n]?.at ?? Number.NaN,
     /** All live files of a session, as text. */
     liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
-    open: (text: string, run: Partial<RunOptions> = {}, message: Partial<UserMessage> = {}) =>
+    open: (text: string, run: SessionOptions = {}, message: Partial<UserMessage> = {}) =>
       openSession({ client, taskQueue, folders, handover, workflowTask, ...(keys && { keys }) }, text, run, message),
   };
 }
@@ -137,15 +137,18 @@ export type Where = {
 
 export type OpenSession = Awaited<ReturnType<typeof openSession>>;
 
+/** Options of a run, which may name the session. */
+type SessionOptions = Partial<RunOptions> | ((session: SessionId) => Partial<RunOptions>);
+
 export async function openSession(
   { client, taskQueue, folders, handover, workflowTask, keys }: Where,
   text: string,
-  options: Partial<RunOptions>,
+  options: SessionOptions,
   message: Partial<UserMessage> = {},
 ) {
   const id = `t-${randomUUID()}` as SessionId;
   const input: SessionInput = {
-    options: { cwd: folders.cwd, ...options },
+    options: { cwd: folders.cwd, ...(typeof options === 'function' ? options(id) : options) },
     title: text.slice(0, 120),
     visibility: true,
     attributes: true,

@@ -17,7 +17,6 @@ import { createWriteTool } from './write.ts';
 /** Returns the tools by name. Null: the toolset has none of the name. */
 export function createToolset(options: BuiltinOptions): ReadonlyMap<string, Tool | null> {
   const states = options.dataDir === undefined ? undefined : new ShellStates(options.dataDir);
-  states?.sweep(Date.now());
   const tools = [
     restartable(createBashTool(options, states), states),
     present(inWorkspace(createReadTool(options, PLAIN)), readForm),

@@ -10,6 +10,7 @@ export const CHANGES_ATTRIBUTE = 'TemporalChangeVersion';
 /** The changes that this release knows: it cannot replay a session that has another. */
 export const CHANGES: readonly string[] = [
   'perdure-agent-ended',
+  'perdure-agent-host',
   'perdure-agent-lost',
   'perdure-agent-pauses',
   'perdure-alerts',
@@ -37,6 +38,7 @@ export const CHANGES: readonly string[] = [
   'perdure-summary-budget',
   'perdure-text-calls',
   'perdure-uncounted-context',
+  'perdure-waits',
   'perdure-whole-prompt',
   'perdure-work-looks',
 ];

@@ -2,6 +2,9 @@
 // asks for it (G37), and the result of a call that somebody outside gives (G53).
 import type { OutsideKind, OutsideResult } from './delegation.ts';
 
+/** Marks the sessions that store waits, or have calls for somebody outside: `patched` with this id. */
+export const WAITS_CHANGE = 'perdure-waits';
+
 /** `ask`: a person has to decide. Otherwise somebody outside has to give the result. */
 export type WaitReason = 'ask' | OutsideKind;
 

@@ -1,8 +1,16 @@
 // Carries out the calls that are handed over to the workflow (L62–L64): starts their work, awaits
 // its end, and stops it.
-import { CancellationScope, condition, isCancellation, startChild, TemporalFailure } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  condition,
+  isCancellation,
+  patched,
+  startChild,
+  TemporalFailure,
+} from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { DelegatedEnd } from '../contract/delegation.ts';
+import { WAITS_CHANGE } from '../contract/waits.ts';
 import { describeBackgroundStart, performRequest } from './background.ts';
 import { childSessionId, childOf, type DelegatedTask, type Child } from './children.ts';
 import type { OpenDelegation } from './delegations.ts';
@@ -21,6 +29,7 @@ export async function beginDelegation(
   call: BegunCall,
   delegation: DelegatedTask,
 ): Promise<OpenDelegation> {
+  if (delegation.kind === 'outside') patched(WAITS_CHANGE);
   const open = describeOpen(session, call, delegation);
   session.delegations.begin(open);
   const { delegations } = session;

@@ -1,11 +1,11 @@
 // Stores in the transcript which calls wait for a person or for somebody outside, and how each wait
 // ended, where the run asks for it (G37). What begins or ends in one workflow task is one commit,
 // made once nothing of the batch runs; whoever reads the transcript can then act on it.
-import { CancellationScope, condition } from '@temporalio/workflow';
+import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { Append } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/people.ts';
-import type { SettledEntry, WaitingCall } from '../contract/waits.ts';
+import { type SettledEntry, type WaitingCall, WAITS_CHANGE } from '../contract/waits.ts';
 import { nextRound } from '../delegated/next-round.ts';
 import type { RunState } from '../machine/state.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';
@@ -102,6 +102,8 @@ export class Waits {
   private async store(entries: readonly Append[]): Promise<void> {
     const { session } = this;
     if (entries.length === 0 || session.run === null) return;
+    // An earlier release cannot replay what follows, and is told so.
+    patched(WAITS_CHANGE);
     const head = await session.commit(session.run.state.head, entries);
     session.setState({ ...session.run.state, head });
     session.memoWriter.markChanged();

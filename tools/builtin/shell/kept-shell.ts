@@ -3,8 +3,8 @@
 // the output, and is checked before it counts. Variables stay in a file that the session's own
 // commands write and read in their sandbox: Perdure never reads it.
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../../system/json-file.ts';
 import { isInside, listEntries, realOf } from '../../../system/process/places.ts';
@@ -17,6 +17,8 @@ const LONGEST_PATH = 4_096;
 /** Keeps the shells of sessions in folders of their own. */
 export class ShellStates {
   readonly #root: string;
+  /** Milliseconds since the epoch: when old shells were looked for last. */
+  #swept = 0;
 
   constructor(dataDir: string) {
     this.#root = join(dataDir, 'shells');
@@ -24,18 +26,21 @@ export class ShellStates {
 
   /** Removes what was not used for long. `now` is in milliseconds since the epoch. */
   sweep(now: number): void {
+    this.#swept = now;
     const changedAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     for (const place of listEntries(this.#root).map(({ name }) => join(this.#root, name))) {
       const last = Math.max(changedAt(place), changedAt(join(place, VARIABLES)));
-      if (last < now - KEPT_DAYS * DAY_MS) rmSync(place, { recursive: true, force: true });
+      if (last < now - KEPT_DAYS * DAY_MS) removeShell(place);
     }
   }
 
   /** Makes the folder of the session's variables where it is missing, and returns it. */
   open(session: string): string {
+    const now = Date.now();
+    if (now - this.#swept > DAY_MS) this.sweep(now);
     const folder = join(this.#placeOf(session), VARIABLES);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return folder;
+    return realOf(folder) ?? folder;
   }
 
   /** Notes the folder of the workspace in which the session's next run begins. */
@@ -53,7 +58,7 @@ export class ShellStates {
 
   /** Forgets the variables and the folder of the session. */
   clear(session: string): void {
-    rmSync(this.#placeOf(session), { recursive: true, force: true });
+    removeShell(this.#placeOf(session));
   }
 
   #placeOf(session: string): string {
@@ -63,6 +68,19 @@ export class ShellStates {
   /** No command reaches it. */
   #noteOf(session: string): string {
     return join(this.#placeOf(session), 'folder.json');
+  }
+}
+
+/**
+ * A command may have left folders in it that this user cannot empty without root: the shell begins
+ * anew all the same.
+ */
+function removeShell(place: string): void {
+  try {
+    rmSync(place, { recursive: true, force: true });
+  } catch {
+    const aside = join(dirname(place), `removed-${randomUUID()}`);
+    if (existsSync(place)) renameSync(place, aside);
   }
 }
 
@@ -158,7 +176,7 @@ function keepVariables(folder: string): string {
     `done <${file}; fi 2>/dev/null`,
     `__perdure_save() { local IFS=$' \\t\\n' __perdure_name __perdure_names; __perdure_names=" $(compgen -e) "; __perdure_names=\${__perdure_names//$'\\n'/ }`,
     `{ for __perdure_name in $__perdure_names; do case $__perdure_name in ${OWN_NAMES}) continue;; esac`,
-    '[[ -n ${__perdure_given[$__perdure_name]+x} && ${__perdure_given[$__perdure_name]} == "${!__perdure_name}" ]] || builtin printf \'%s=%s\\0\' "$__perdure_name" "${!__perdure_name}"; done',
+    '[[ -n ${__perdure_given[$__perdure_name]+x} && ${__perdure_given[$__perdure_name]} == "${!__perdure_name-}" ]] || builtin printf \'%s=%s\\0\' "$__perdure_name" "${!__perdure_name-}"; done',
     'for __perdure_name in "${!__perdure_given[@]}"; do [[ $__perdure_names == *" $__perdure_name "* ]] || builtin printf \'%s\\0\' "$__perdure_name"; done',
     `} 2>/dev/null >|${next} && command -p mv -f ${next} ${file} 2>/dev/null; }; fi; `,
   ].join('; ');
