@@ -3,6 +3,7 @@
 // its calls were concluded meanwhile.
 import type { Anthropic } from '@anthropic-ai/sdk';
 import type { BetaRunnableTool, BetaToolRunContext } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
+import '../../system/process/supported.ts';
 import { IDEMPOTENCY_VARIABLE } from '../../system/idempotency-variable.ts';
 
 /** The part of the SDK's AgentToolContext that is needed, which a worker gives to its `tools`. */

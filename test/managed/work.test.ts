@@ -166,35 +166,12 @@ test('the stream of a worker ends with its lease (G55 G77)', async () => {
   expect(await events).toEqual([]);
 });
 
-test('a heartbeat does not wait for calls that are looked at beside it (G61)', async () => {
-  let looked = (): void => undefined;
-  const look = new Promise<never>((_, reject) => {
-    looked = () => reject(new Error('no store'));
-  });
-  const lines: string[] = [];
-  const { worker, queue, environment, session, described } = await staged({
-    newestStep: () => look,
-    log: (line) => void lines.push(line),
-  });
-  await queue.ensure(session, 'ana');
-  described.set(session, description({ session: session as never, phase: 'parked' }));
-  const { work } = worker.beta.environments;
-  const { id } = (await work.poll(environment))!;
-  await work.ack(id, { environment_id: environment });
-  expect(await beat(worker, environment, id, 'NO_HEARTBEAT')).toMatchObject({ lease_extended: true });
-  expect(lines).toEqual([]);
-  looked();
-  await until(() => lines.length === 1);
-  expect(lines[0]).toContain('no store');
-});
-
 test('an unknown environment has no queue, and a long name of a worker is cut (G76)', async () => {
   const { client, worker, queue, environment, session } = await staged();
   const { work } = client.beta.environments;
   const unknown = `env_${'0'.repeat(26)}`;
   const item = `work_${'0'.repeat(26)}`;
   const asks = [
-    () => collect(work.list(unknown)),
     () => work.stats(unknown),
     () => work.retrieve(item, { environment_id: unknown }),
     () => work.update(item, { environment_id: unknown, metadata: {} }),

@@ -1,0 +1,2 @@
+// Types of `require('perdure/sandbox')`.
+export * from '../../dist/client/sandbox/index.js';
