@@ -6,7 +6,6 @@ import type { ManagedPorts } from '../../managed/ports.ts';
 import { stateOf } from '../../store/sandbox/item.ts';
 import { WorkQueue } from '../../store/sandbox/queue.ts';
 import { description } from '../client/support.ts';
-import { until } from '../support/until.ts';
 import { AGENT, codeOf, collect, errorOf, HEADERS, post, type Staged, stagedManaged, token } from './staged.ts';
 
 async function staged(changes: Partial<ManagedPorts> = {}) {

@@ -171,7 +171,7 @@ describe('a result', () => {
         ...parts.ports,
         now: () => now,
         log: (line: string) => given.push(line),
-        giveResult: async (...result: readonly unknown[]) => void given.push(result),
+        giveResult: async (...update: readonly unknown[]) => void given.push(update),
       };
       const sessions = { find: async () => found, timeline: async () => open };
       return concludeOverdue({ ports, queues: parts.queues, sessions } as never, own);
