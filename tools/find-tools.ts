@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { clip, onOneLine } from '../system/text.ts';
 import { estimateTokens } from '../workflows/contract/tokens.ts';
 import { FIND_TOOLS, findServerName, SERVER_PREFIX } from './listed.ts';
-import { buildDefinition, type ToolDefinition, type ToolRegistry } from './registry.ts';
+import { buildDefinition, deriveRegistry, type ToolDefinition, type ToolRegistry } from './registry.ts';
 import { defineTool, type Tool, ToolFailure, type ToolOutput } from './tool.ts';
 
 /** Tokens of the definitions that one call brings; the first may have more. */
@@ -26,16 +26,11 @@ const inputSchema = z.strictObject({
 export function addFindTools(base: ToolRegistry): ToolRegistry {
   const tool = createFindTools(base);
   const definition = buildDefinition(tool);
-  let known: { readonly of: unknown; readonly all: readonly ToolDefinition[] } | null = null;
-  return {
-    ...base,
-    get: (name) => base.get(name) ?? (name === FIND_TOOLS ? tool : undefined),
-    definitions() {
-      const of = base.definitions();
-      if (known?.of !== of) known = { of, all: of.some(isOfServer) ? insert(of, definition) : of };
-      return known.all;
-    },
-  };
+  return deriveRegistry(
+    base,
+    (name) => base.get(name) ?? (name === FIND_TOOLS ? tool : undefined),
+    (all) => (all.some(isOfServer) ? insert(all, definition) : all),
+  );
 }
 
 /** Keeps the order of names (L22). */

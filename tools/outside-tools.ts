@@ -2,7 +2,7 @@
 // and then handed to the workflow, which waits for its result.
 import type { OutsideKind } from '../workflows/contract/delegation.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
-import { buildDefinition, type ToolDefinition, type ToolRegistry } from './registry.ts';
+import { buildDefinition, deriveRegistry, type ToolDefinition, type ToolRegistry } from './registry.ts';
 import { defineDelegatedTool, type Tool } from './tool.ts';
 
 /** The mark is no field of the tool, because others could set a field. */
@@ -15,16 +15,11 @@ export const outsideKind = (tool: Tool): OutsideKind | undefined => kinds.get(to
 export function addOutsideTools(base: ToolRegistry, added: readonly OutsideTool[]): ToolRegistry {
   const tools = new Map(added.map((each) => [each.name, createOutsideTool(each)]));
   const definitions = [...tools.values()].map(buildDefinition);
-  let known: { readonly of: unknown; readonly all: readonly ToolDefinition[] } | null = null;
-  return {
-    ...base,
-    get: (name) => tools.get(name) ?? base.get(name),
-    definitions() {
-      const of = base.definitions();
-      if (known?.of !== of) known = { of, all: replaceByName(of, definitions) };
-      return known.all;
-    },
-  };
+  return deriveRegistry(
+    base,
+    (name) => tools.get(name) ?? base.get(name),
+    (all) => replaceByName(all, definitions),
+  );
 }
 
 /** Keeps the order of names (L22). */

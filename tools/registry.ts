@@ -77,6 +77,27 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
 }
 
 /**
+ * Makes a registry of another's, with other tools: `get` finds them, and `change` makes the list of
+ * their definitions. It stays the same list as long as the other's does (L22).
+ */
+export function deriveRegistry(
+  base: ToolRegistry,
+  get: ToolRegistry['get'],
+  change: (all: readonly ToolDefinition[]) => readonly ToolDefinition[],
+): ToolRegistry {
+  let known: { readonly of: readonly ToolDefinition[]; readonly all: readonly ToolDefinition[] } | null = null;
+  return {
+    ...base,
+    get,
+    definitions() {
+      const of = base.definitions();
+      if (known?.of !== of) known = { of, all: change(of) };
+      return known.all;
+    },
+  };
+}
+
+/**
  * Builds a definition. Throws an Error for a schema that JSON cannot say, or that is not an object.
  */
 export function buildDefinition(

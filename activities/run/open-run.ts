@@ -124,8 +124,8 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
 }
 
 /**
- * The host that opens the first run of a session makes its folder, where it is set up to. It has the
- * session's name: one of another name may be a folder that only another host has.
+ * The host that opens the first run of a session makes its folder, where it is set up to. It has
+ * the session's name: one of another name may be a folder that only another host has.
  */
 async function findOrMakeWorkspace(
   { dataDir, workspaces }: Deps,
@@ -258,16 +258,15 @@ function checkRuleNames(
   warned: RecentMap<string, true>,
 ): { readonly mistaken?: string } {
   // A rule for another agent's custom tool is no mistake because this one has a tool named like it.
-  const { outsideTools: _, ...others } = options;
+  const { outsideTools = [], ...others } = options;
   const own = tools.definitionsOf(others).map(({ name }) => name);
-  const all = tools.definitionsOf(options).map(({ name }) => name);
   // A rule about it holds, whether it is offered or not.
   const names = own.includes(WEB_SEARCH) ? own : [...own, WEB_SEARCH];
   const rules = joinRules(defaults.permissions, options.permissions);
   const there = `there are ${own.join(', ')}`;
   const mistaken = mistakenRule(rules, names);
   if (mistaken !== undefined) return { mistaken: `${mistaken} (${there})` };
-  const idle = findIdleRules(rules, [...names, ...all]);
+  const idle = findIdleRules(rules, [...names, ...outsideTools.map(({ name }) => name)]);
   const warning = idle.length === 0 ? undefined : `${describeIdle(idle)}: ${there}`;
   if (warning !== undefined && !warned.get(warning)) log('warn', warning);
   if (warning !== undefined) warned.set(warning, true);

@@ -48,7 +48,12 @@ export async function offerToWorker(
   const answered = answeredIn(timeline.facts);
   const shown: EventFact[] = [];
   for (const fact of facts)
-    if (!isCall(fact) || answered.has(fact.id) || (await offerFact(parts, lease, timeline, fact))) shown.push(fact);
+    if (
+      !isCall(fact) ||
+      answered.has(fact.id) ||
+      ((await isLive(parts, lease)) && (await offerFact(parts, lease, timeline, fact)))
+    )
+      shown.push(fact);
   return shown;
 }
 
@@ -76,8 +81,9 @@ export async function streamToWorker(
 }
 
 /**
- * Of all who ask for a call that is shown once, one is told true. False for one that is not open,
- * and for a lease that has ended while it was recorded: whoever concludes it finds the record.
+ * Of all live leases that ask for a call that is shown once, one is told true. False for a call
+ * that is not open, and for a lease that has ended while it was recorded: whoever concludes it
+ * finds the record.
  */
 async function offerFact(
   parts: ViewParts,
@@ -86,7 +92,7 @@ async function offerFact(
   { id }: EventFact,
 ): Promise<boolean> {
   const open = openCall(projection, id);
-  if (open === undefined || !(await isLive(parts, lease))) return false;
+  if (open === undefined) return false;
   const { store, now } = parts.ports;
   const { session, work, g } = lease;
   return (await offerCall(store, { session, ...open }, { work, g, at: now() })) && isLive(parts, lease);

@@ -33,19 +33,19 @@ const keyOf = ({ session, call }: OfferedCall, lease: LeaseName | null): string 
   return `offers/${keySegment(session)}/${keySegment(call)}.${suffix}`;
 };
 
+type ToolCall = OfferedCall & { readonly tool: string };
+
+/** Returns the key of the record of a call that is shown to this lease. */
+const keyFor = (call: ToolCall, lease: LeaseName): string =>
+  keyOf(call, showingOf(call.tool) === 'each_lease' ? lease : null);
+
 /**
  * Returns true when the call may be shown to the lease, which is then recorded. Of all who try, at
  * any server, one is told so. Throws StoreError.
  */
-export async function offerCall(
-  store: Store,
-  call: OfferedCall & { readonly tool: string },
-  offer: Offer,
-): Promise<boolean> {
-  const showing = showingOf(call.tool);
-  if (showing === 'always') return true;
-  const key = keyOf(call, showing === 'each_lease' ? offer : null);
-  const { kind } = await store.create(key, Buffer.from(JSON.stringify(offer)));
+export async function offerCall(store: Store, call: ToolCall, offer: Offer): Promise<boolean> {
+  if (showingOf(call.tool) === 'always') return true;
+  const { kind } = await store.create(keyFor(call, offer), Buffer.from(JSON.stringify(offer)));
   return kind === 'created';
 }
 
@@ -54,13 +54,8 @@ export const readOffer = (store: Store, call: OfferedCall): Promise<Offer | null
   readRecord(store, keyOf(call, null));
 
 /** Returns the offer of a call as this lease would have had it, or null. Throws StoreError. */
-export async function findOffer(
-  store: Store,
-  call: OfferedCall & { readonly tool: string },
-  lease: LeaseName,
-): Promise<Offer | null> {
-  return readRecord(store, keyOf(call, showingOf(call.tool) === 'each_lease' ? lease : null));
-}
+export const findOffer = (store: Store, call: ToolCall, lease: LeaseName): Promise<Offer | null> =>
+  readRecord(store, keyFor(call, lease));
 
 async function readRecord(store: Store, key: string): Promise<Offer | null> {
   const bytes = await store.read(key);
@@ -75,11 +70,7 @@ export const describeLost = ({ at }: Offer): string =>
   `outcome unknown: the sandbox was given this call at ${new Date(at).toISOString()}, and its worker has not answered. It may have taken effect: check before repeating it. The sandbox may be a new one, without files that were only there.`;
 
 /** Tells whether the call was shown to this lease. Throws StoreError. */
-export async function wasOffered(
-  store: Store,
-  call: OfferedCall & { readonly tool: string },
-  lease: LeaseName,
-): Promise<boolean> {
+export async function wasOffered(store: Store, call: ToolCall, lease: LeaseName): Promise<boolean> {
   if (showingOf(call.tool) === 'always') return true;
   const offer = await findOffer(store, call, lease);
   return offer?.work === lease.work && offer.g === lease.g;

@@ -3,7 +3,7 @@
 import { randomName } from '../../system/random-name.ts';
 import { ResourceLog, type Resources } from '../values/resource-log.ts';
 import type { Store } from '../values/store.ts';
-import { claim, isClaimable, itemAfter, newItem, type Refusal, stop, type WorkItem } from './item.ts';
+import { claim, isClaimable, itemAfter, newItem, type Refusal, type WorkItem } from './item.ts';
 
 /** Stopped items that are remembered of an environment, the newest. */
 const MOST_STOPPED = 1_000;
@@ -82,15 +82,6 @@ export class WorkQueue {
       return end === null || typeof end === 'string' || end === item ? null : { id, item: end };
     });
     return end;
-  }
-
-  /** Ends all items of a session, which needs no worker any more. */
-  async drop(session: string, by: string): Promise<void> {
-    await this.#log.append(by, (all) => {
-      const found = itemOf(all, session);
-      const stopped = found && stop(found[1], this.#now());
-      return found && stopped && typeof stopped !== 'string' ? { id: found[0], item: stopped } : null;
-    });
   }
 }
 

@@ -1,5 +1,11 @@
 // The registry of a run: the worker's tools, some of them in the form that the run chose (G51).
-import { type RegistryOfRun, type ToolDefinition, type ToolRegistry, buildDefinition } from '../registry.ts';
+import {
+  type RegistryOfRun,
+  type ToolDefinition,
+  type ToolRegistry,
+  buildDefinition,
+  deriveRegistry,
+} from '../registry.ts';
 import type { Tool } from '../tool.ts';
 import { createBashTool } from './bash.ts';
 import { addOutsideTools } from '../outside-tools.ts';
@@ -42,17 +48,11 @@ const offlineTools = (options: BuiltinOptions): Replacements =>
   new Map([createBashTool(options), createWebFetchTool(options.web ?? {}, options)].map((tool) => [tool.name, tool]));
 
 function replaceTools(base: ToolRegistry, replacements: Replacements): ToolRegistry {
-  let known: { readonly of: unknown; readonly all: readonly ToolDefinition[] } | null = null;
-  return {
-    ...base,
-    get: (name) => (replacements.has(name) ? (replacements.get(name) ?? undefined) : base.get(name)),
-    definitions() {
-      const of = base.definitions();
-      // The list stays the same as long as nothing has changed (L22).
-      if (known?.of !== of) known = { of, all: of.flatMap((one) => replaceDefinition(one, replacements)) };
-      return known.all;
-    },
-  };
+  return deriveRegistry(
+    base,
+    (name) => (replacements.has(name) ? (replacements.get(name) ?? undefined) : base.get(name)),
+    (all) => all.flatMap((one) => replaceDefinition(one, replacements)),
+  );
 }
 
 function replaceDefinition(definition: ToolDefinition, replacements: Replacements): readonly ToolDefinition[] {
