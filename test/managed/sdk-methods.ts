@@ -1,0 +1,85 @@
+// Requests as the SDK's types allow them: the compiler reads the signature of a method, and each
+// value is drawn from its type. What an update of the SDK adds is drawn, too.
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+import type { Random } from '../support/random.ts';
+
+const declarations = join(dirname(createRequire(import.meta.url).resolve('@anthropic-ai/sdk')), 'client.d.ts');
+
+/** Draws what a string is, by the name of its field or parameter. */
+export type StringFor = (name: string, dice: Random) => string;
+
+/** Draws the arguments of a call: path parameters, then an object where the method takes one. */
+export type DrawArguments = (dice: Random, stringFor: StringFor) => readonly unknown[];
+
+/** Returns for each name, such as `sessions.events.send`, what draws arguments of that method. */
+export function sdkMethods(names: readonly string[]): ReadonlyMap<string, DrawArguments> {
+  const program = ts.createProgram([declarations], {
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    strict: true,
+    skipLibCheck: true,
+    types: [],
+  });
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(declarations);
+  const client = source && checker.getSymbolAtLocation(source)?.exports?.get('Anthropic' as ts.__String);
+  if (!source || !client) throw new Error('the SDK declares no client');
+  const typeOf = (symbol: ts.Symbol): ts.Type => checker.getTypeOfSymbolAtLocation(symbol, source);
+  const beta = typeOf(property(checker.getDeclaredTypeOfSymbol(client), 'beta'));
+  const methodNamed = (name: string): ts.Type =>
+    name.split('.').reduce((type, part) => typeOf(property(type, part)), beta);
+  const draw = drawer(checker, typeOf);
+  return new Map(
+    names.map((name) => {
+      // The first signature has all parameters.
+      const [signature] = methodNamed(name).getCallSignatures();
+      const parameters = (signature?.getParameters() ?? []).filter(({ name: own }) => own !== 'options');
+      return [name, (dice, stringFor) => parameters.map((one) => draw(typeOf(one), one.name, { dice, stringFor }))];
+    }),
+  );
+}
+
+function property(type: ts.Type, name: string): ts.Symbol {
+  const found = type.getProperty(name);
+  if (!found) throw new Error(`the SDK has no ${name}`);
+  return found;
+}
+
+type Drawing = { readonly dice: Random; readonly stringFor: StringFor; readonly depth?: number };
+type Draw = (type: ts.Type, name: string, drawing: Drawing) => unknown;
+
+const DEEPEST = 12;
+
+function drawer(checker: ts.TypeChecker, typeOf: (symbol: ts.Symbol) => ts.Type): Draw {
+  const drawObject = (type: ts.Type, { depth = 0, ...drawing }: Drawing): object => {
+    const { dice } = drawing;
+    const fields = checker.getPropertiesOfType(type).flatMap((field) => {
+      const isOptional = (field.flags & ts.SymbolFlags.Optional) !== 0;
+      if (isOptional && (depth > DEEPEST || dice.nat(2) > 0)) return [];
+      return [[field.name, draw(typeOf(field), field.name, { ...drawing, depth: depth + 1 })] as const];
+    });
+    const values = checker.getIndexTypeOfType(type, ts.IndexKind.String);
+    const keys = values ? Array.from({ length: dice.nat(3) }, () => `key${dice.nat(9)}`) : [];
+    const pairs = keys.map((key) => [key, draw(values as ts.Type, key, { ...drawing, depth: depth + 1 })] as const);
+    return Object.fromEntries([...fields, ...pairs]);
+  };
+  const draw: Draw = (type, name, drawing) => {
+    const { dice, stringFor, depth = 0 } = drawing;
+    if (type.isUnion()) return draw(type.types[dice.nat(type.types.length - 1)] as ts.Type, name, drawing);
+    if (type.isStringLiteral() || type.isNumberLiteral()) return type.value;
+    if (type.flags & ts.TypeFlags.BooleanLiteral) return checker.typeToString(type) === 'true';
+    if (type.flags & (ts.TypeFlags.String | ts.TypeFlags.TemplateLiteral)) return stringFor(name, dice);
+    if (type.flags & ts.TypeFlags.Number) return dice.pick([0, 1, 2, 20, 999, 1_000, 1_001, -1, 0.5, 2 ** 53]);
+    if (type.flags & ts.TypeFlags.Null) return null;
+    if (type.flags & ts.TypeFlags.Undefined) return undefined;
+    if (type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return dice.pick([null, 1, 'text', [], {}]);
+    if (!checker.isArrayType(type)) return drawObject(type, drawing);
+    const [item] = checker.getTypeArguments(type as ts.TypeReference);
+    const length = depth > DEEPEST ? 0 : dice.nat(3);
+    return Array.from({ length }, () => draw(item as ts.Type, name, { ...drawing, depth: depth + 1 }));
+  };
+  return draw;
+}
