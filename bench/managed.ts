@@ -101,7 +101,9 @@ async function startSessions({ client }: Face, load: ManagedLoad, say: Say): Pro
   const idle = await many(load.idle, 'Rest.');
   for (const id of idle) while ((await client.beta.sessions.retrieve(id)).status !== 'idle') await sleep(100);
   const working = await many(load.working, WORK);
-  say(`${idle.length} idle and ${working.length} working after ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`);
+  say(
+    `${idle.length} idle and ${working.length} working after ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`,
+  );
   return { idle, working };
 }
 

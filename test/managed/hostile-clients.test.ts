@@ -1,6 +1,6 @@
 // Clients that change what they were given, wait in crowds or hoard connections.
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { WorkQueues } from '../../store/sandbox/queue.ts';
 import { leaseOfToken, sessionToken } from '../../managed/work/credentials.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -34,24 +34,21 @@ describe('a cursor', () => {
     );
   });
 
-  test('of the events of one session is none of another (G8)', async () => {
+  test('of one agent’s versions is none of another’s, and none of another list (G8)', async () => {
     const { ask, client } = stagedManaged();
-    const { id: agent } = await client.beta.agents.create(AGENT);
     const create = async (): Promise<string> => {
-      const { id } = await client.beta.sessions.create({ agent, environment_id: 'env_default' });
-      await client.beta.sessions.archive(id);
+      const { id } = await client.beta.agents.create(AGENT);
+      await client.beta.agents.update(id, { name: 'Renamed' });
       return id;
     };
     const [one, other] = [await create(), await create()];
-    const pageOf = async (session: string, query: string) => {
-      const response = await ask(`/sessions/${session}/events?limit=1${query}`, { headers: HEADERS });
-      return { status: response.status, ...((await response.json()) as { next_page?: string | null }) };
-    };
-    const cursor = (await pageOf(one, '')).next_page;
-    expect(cursor).toEqual(expect.any(String));
-    expect((await pageOf(one, `&page=${cursor}`)).status).toBe(200);
-    expect((await pageOf(other, `&page=${cursor}`)).status).toBe(400);
-    expect((await pageOf(one, `&order=desc&page=${cursor}`)).status).toBe(400);
+    const { next_page } = await client.beta.agents.versions.list(one, { limit: 1 });
+    expect(next_page).toEqual(expect.any(String));
+    const status = async (path: string): Promise<number> =>
+      (await ask(`${path}?limit=1&page=${next_page}`, { headers: HEADERS })).status;
+    expect(await status(`/agents/${one}/versions`)).toBe(200);
+    for (const path of [`/agents/${other}/versions`, '/agents', '/sessions'])
+      expect([path, await status(path)]).toEqual([path, 400]);
   });
 });
 
@@ -61,10 +58,10 @@ test('a session token with any character changed is nobody’s (G19)', () => {
   const own = sessionToken(secret, lease);
   expect(leaseOfToken(secret, own)).toEqual(lease);
   fc.assert(
-    fc.property(changedIn(own), (changed) => expect(leaseOfToken(secret, changed)).toBeNull()),
+    fc.property(changedIn(own), (changed) => leaseOfToken(secret, changed) === null),
     { numRuns: 2_000 },
   );
-  fc.assert(fc.property(fc.string(), (rest) => expect(leaseOfToken(secret, `pdr-ses-${rest}`)).toBeNull()));
+  fc.assert(fc.property(fc.string(), (rest) => leaseOfToken(secret, `pdr-ses-${rest}`) === null));
   expect(leaseOfToken(Buffer.alloc(32, 8), own)).toBeNull();
 });
 
@@ -80,6 +77,10 @@ test('of fifty polls at once one gets the item, and they look at the queue toget
   const { key } = (await made.json()) as { key: string };
   const { work } = as('unused').withOptions({ apiKey: null, authToken: key }).beta.environments;
   const pollAll = () => Promise.all(Array.from({ length: 50 }, () => work.poll(own.id, { block_ms: 999 })));
+  const warnings: string[] = [];
+  const warn = ({ name }: Error): void => void warnings.push(name);
+  process.on('warning', warn);
+  onTestFinished(() => void process.off('warning', warn));
   const before = reads;
   expect((await pollAll()).filter((item) => item !== null)).toEqual([]);
   // Alone, each of them would look six times, with a read or more.
@@ -87,6 +88,7 @@ test('of fifty polls at once one gets the item, and they look at the queue toget
   await new WorkQueues({ store: counted, now: Date.now }).of(own.id).ensure(session.id, 'ana');
   const got = (await pollAll()).filter((item) => item !== null);
   expect(got.map(({ data }) => data.id)).toEqual([session.id]);
+  expect(warnings).toEqual([]);
 });
 
 test('one person has a hundred streams at most, which leaves room for others (G42)', async () => {

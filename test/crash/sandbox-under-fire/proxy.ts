@@ -1,6 +1,7 @@
 // Stands between sandboxes and the server, and cuts connections: before a request arrives, before
 // its answer does, and streams in the middle of a frame. It notes what fences have answered.
 import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { Transform } from 'node:stream';
 import { random, type Random } from '../../support/random.ts';
 import { SERVERS } from '../hosts-under-fire/host.ts';
 
@@ -41,9 +42,9 @@ export async function startProxy(port: number, seed: number): Promise<Proxy> {
       const call = new URL(incoming.url ?? '', 'http://proxy').searchParams.get('call');
       if (kind === 'fence' && statusCode === 200 && call) passed.push({ call, at: Date.now() });
       if (cut && cut !== 'stream') return void incoming.socket.destroy();
-      if (cut === 'stream') cutInFrame(answer, response, dice);
       response.writeHead(statusCode, answer.headers);
-      answer.pipe(response);
+      const whole = cut === 'stream' ? answer.pipe(cutInFrame(response, dice)) : answer;
+      whole.pipe(response);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, SERVERS, resolve));
@@ -75,14 +76,16 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
 }
 
 /**
- * Cuts a stream at the sign that a model is called: the calls of its reply are not written before.
+ * Cuts a stream in the frame of an idle session, which comes after the calls that it waits for: one
+ * that is shown once and does not arrive ends after a quarter of an hour.
  */
-function cutInFrame(answer: IncomingMessage, response: ServerResponse, dice: Random): void {
-  let frames = 1 + dice.nat(4);
-  answer.on('data', (bytes: Buffer) => {
-    const place = bytes.indexOf('event: span.model_request_start');
-    if (place < 0 || (frames -= 1) > 0 || bytes.includes('event: agent.tool_use')) return;
-    response.write(bytes.subarray(0, place + 20), () => void response.destroy());
-    answer.unpipe(response);
+function cutInFrame(response: ServerResponse, dice: Random): Transform {
+  let frames = 1 + dice.nat(8);
+  return new Transform({
+    transform(bytes: Buffer, _, done) {
+      const place = bytes.lastIndexOf('event: session.status_idle');
+      if (place < 0 || bytes.includes('event: agent.tool_use', place) || (frames -= 1) > 0) return done(null, bytes);
+      response.write(bytes.subarray(0, place + 20), () => void response.destroy());
+    },
   });
 }
