@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Anthropic from '@anthropic-ai/sdk';
+import type { BetaSelfHostedWork } from '@anthropic-ai/sdk/resources/beta/environments';
 import { lastUserText, reply, startScriptedModel, toolUse } from '../scripted-model/index.ts';
 import { createLimit } from '../system/async.ts';
 import { findFreePort } from '../worker/embedded/free-port.ts';
@@ -157,7 +158,7 @@ async function measureQueue(face: Face, say: Say): Promise<readonly PageRow[]> {
     environment_id: id,
     initial_events: [{ type: 'user.message', content: [{ type: 'text', text: WORK }] }],
   });
-  let item = null;
+  let item: BetaSelfHostedWork | null = null;
   while (item === null) item = await work.poll(id, { block_ms: 999 });
   const { id: workId } = item;
   await work.ack(workId, { environment_id: id });

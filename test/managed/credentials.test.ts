@@ -99,7 +99,7 @@ const credentials: Readonly<Record<string, Credential>> = {
 
 /** A token whose body names another session under the same signature. */
 function retold(secret: string, from: string, to: string): string {
-  const [, prefix, body = '', signature] = /^(pdr-ses-)([^.]*)\.(.*)$/.exec(secret)!;
+  const [, prefix = '', body = '', signature = ''] = /^(pdr-ses-)([^.]*)\.(.*)$/.exec(secret)!;
   const text = Buffer.from(body, 'base64url').toString().replace(from, to);
   return `${prefix}${Buffer.from(text).toString('base64url')}.${signature}`;
 }
@@ -118,7 +118,10 @@ async function isRefused({ ask }: Staged, secret: string, { method, path }: Serv
   const body = method === 'post' ? { body: '{}' } : {};
   const query = path.endsWith('/fence') ? '?call=sevt_x' : '';
   const response = await ask(`${url}${query}`, { method: method.toUpperCase(), headers, ...body });
-  if (response.ok) return (await response.body?.cancel(), false);
+  if (response.ok) {
+    await response.body?.cancel();
+    return false;
+  }
   const { error } = (await response.json()) as { error: { message: string } };
   expect(response.status, `${path}: ${error.message}`).toBeLessThan(500);
   // The fence answers who may ask with 403, too, where the call is over.

@@ -5,7 +5,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { servedRoutes } from '../../managed/surface.ts';
 import { random, type Random } from '../support/random.ts';
-import { sdkMethods } from './sdk-methods.ts';
+import { type SdkMethod, sdkMethods } from './sdk-methods.ts';
 import { AGENT, HEADERS, post, stagedManaged } from './staged.ts';
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
@@ -51,14 +51,19 @@ function spoil(value: unknown, dice: Random): unknown {
 }
 
 /** What came of a request: null where it was answered as the API would. */
-async function problemOf(client: Anthropic, name: string, args: readonly unknown[]): Promise<string | null> {
+async function problemOf(
+  client: Anthropic,
+  name: string,
+  args: readonly unknown[],
+  misfit: SdkMethod['misfit'],
+): Promise<string | null> {
   const path = name.split('.');
   const owner = path.slice(0, -1).reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], client.beta);
   const method = (owner as Record<string, (...args: unknown[]) => Promise<unknown>>)[path.at(-1) ?? ''];
   try {
     const answer = await method?.apply(owner, [...args]);
-    if (typeof answer === 'object' && answer !== null && 'controller' in answer)
-      (answer as { readonly controller: AbortController }).controller.abort();
+    if (typeof answer !== 'object' || answer === null || !('controller' in answer)) return misfit(answer);
+    (answer as { readonly controller: AbortController }).controller.abort();
     return null;
   } catch (error) {
     if (error instanceof Anthropic.APIError) return envelopeProblem(error);
@@ -87,9 +92,9 @@ test(`${REQUESTS} requests drawn from the SDK's types are answered in its types 
     const { name, workers } = servedRoutes[dice.nat(servedRoutes.length - 1)]!;
     const isWorkers = workers.length > 0 && dice.bool();
     const client = isWorkers ? face.as('unused').withOptions({ apiKey: null, authToken: known.key }) : face.client;
-    const drawn = methods.get(name)!(dice, (field, own) => stringFor(known, field, own));
+    const drawn = methods.get(name)!.draw(dice, (field, own) => stringFor(known, field, own));
     const args = dice.nat(WRONG_IN - 1) === 0 ? (spoil(drawn, dice) as readonly unknown[]) : drawn;
-    const problem = Array.isArray(args) ? await problemOf(client, name, args) : null;
+    const problem = Array.isArray(args) ? await problemOf(client, name, args, methods.get(name)!.misfit) : null;
     expect(problem, `seed ${SEED}, request ${n}: ${name} ${JSON.stringify(args)}`).toBeNull();
     if (problem === null) answered.add(name);
     // What requests archive and delete is made again.

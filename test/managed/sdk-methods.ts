@@ -1,5 +1,6 @@
-// Requests as the SDK's types allow them: the compiler reads the signature of a method, and each
-// value is drawn from its type. What an update of the SDK adds is drawn, too.
+// Requests and answers by the SDK's types: the compiler reads the signature of a method, each
+// argument is drawn from its type, and an answer is held to what the method returns. What an update
+// of the SDK adds is drawn and asked for, too.
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
@@ -10,11 +11,15 @@ const declarations = join(dirname(createRequire(import.meta.url).resolve('@anthr
 /** Draws what a string is, by the name of its field or parameter. */
 export type StringFor = (name: string, dice: Random) => string;
 
-/** Draws the arguments of a call: path parameters, then an object where the method takes one. */
-export type DrawArguments = (dice: Random, stringFor: StringFor) => readonly unknown[];
+export type SdkMethod = {
+  /** Draws the arguments of a call: path parameters, then an object where the method takes one. */
+  readonly draw: (dice: Random, stringFor: StringFor) => readonly unknown[];
+  /** Tells where an answer is none of the declared type; null where it is one. */
+  readonly misfit: (answer: unknown) => string | null;
+};
 
-/** Returns for each name, such as `sessions.events.send`, what draws arguments of that method. */
-export function sdkMethods(names: readonly string[]): ReadonlyMap<string, DrawArguments> {
+/** Returns methods below `client.beta` by their names, such as `sessions.events.send`. */
+export function sdkMethods(names: readonly string[]): ReadonlyMap<string, SdkMethod> {
   const program = ts.createProgram([declarations], {
     module: ts.ModuleKind.NodeNext,
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -32,14 +37,79 @@ export function sdkMethods(names: readonly string[]): ReadonlyMap<string, DrawAr
   const methodNamed = (name: string): ts.Type =>
     name.split('.').reduce((type, part) => typeOf(property(type, part)), beta);
   const draw = drawer(checker, typeOf);
+  const misfit = fitting(checker, typeOf);
   return new Map(
     names.map((name) => {
       // The first signature has all parameters.
       const [signature] = methodNamed(name).getCallSignatures();
       const parameters = (signature?.getParameters() ?? []).filter(({ name: own }) => own !== 'options');
-      return [name, (dice, stringFor) => parameters.map((one) => draw(typeOf(one), one.name, { dice, stringFor }))];
+      const returned = signature && (checker.getReturnTypeOfSignature(signature) as ts.TypeReference);
+      const [answer, item] = returned ? checker.getTypeArguments(returned) : [];
+      return [
+        name,
+        {
+          draw: (dice, stringFor) => parameters.map((one) => draw(typeOf(one), one.name, { dice, stringFor })),
+          misfit: (value) =>
+            // A list's promise is of a page and its items.
+            item
+              ? firstOf((value as { readonly data: readonly unknown[] }).data, (one, at) =>
+                  misfit(item, one, `[${at}]`),
+                )
+              : misfit(answer as ts.Type, value, ''),
+        },
+      ];
     }),
   );
+}
+
+/** Keys that are Perdure's own, beside those of a type. */
+const OWN = new Set(['perdure']);
+
+type Misfit = (type: ts.Type, value: unknown, path: string) => string | null;
+
+function firstOf<One>(all: readonly One[], find: (one: One, at: number) => string | null): string | null {
+  for (const [at, one] of all.entries()) {
+    const found = find(one, at);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function fitting(checker: ts.TypeChecker, typeOf: (symbol: ts.Symbol) => ts.Type): Misfit {
+  const objectMisfit: Misfit = (type, value, path) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${path}: ${JSON.stringify(value)}`;
+    const values = checker.getIndexTypeOfType(type, ts.IndexKind.String);
+    const known = new Map(checker.getPropertiesOfType(type).map((field) => [field.name, field]));
+    const lacking = [...known.values()].find(
+      (field) => (field.flags & ts.SymbolFlags.Optional) === 0 && !(field.name in value),
+    );
+    if (lacking) return `${path}.${lacking.name} is missing`;
+    return firstOf(Object.entries(value), ([name, one]) => {
+      const field = known.get(name);
+      const own = field ? typeOf(field) : values;
+      if (own) return misfit(own, one, `${path}.${name}`);
+      return OWN.has(name) ? null : `${path}.${name} is in no type`;
+    });
+  };
+  const misfit: Misfit = (type, value, path) => {
+    const wrong = (fits: boolean): string | null => (fits ? null : `${path}: ${JSON.stringify(value)}`);
+    if (type.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return null;
+    if (type.isUnion()) {
+      const misfits = type.types.map((one) => misfit(one, value, path));
+      return misfits.includes(null) ? null : (misfits.findLast((one) => one?.includes('.')) ?? misfits[0] ?? null);
+    }
+    if (type.isStringLiteral() || type.isNumberLiteral()) return wrong(value === type.value);
+    if (type.flags & ts.TypeFlags.BooleanLiteral) return wrong(String(value) === checker.typeToString(type));
+    if (type.flags & (ts.TypeFlags.String | ts.TypeFlags.TemplateLiteral)) return wrong(typeof value === 'string');
+    if (type.flags & ts.TypeFlags.Number) return wrong(typeof value === 'number');
+    if (type.flags & ts.TypeFlags.Null) return wrong(value === null);
+    if (type.flags & ts.TypeFlags.Undefined) return wrong(value === undefined);
+    if (!checker.isArrayType(type)) return objectMisfit(type, value, path);
+    const [item] = checker.getTypeArguments(type as ts.TypeReference);
+    if (!Array.isArray(value)) return wrong(false);
+    return firstOf(value as readonly unknown[], (one, at) => misfit(item as ts.Type, one, `${path}[${at}]`));
+  };
+  return misfit;
 }
 
 function property(type: ts.Type, name: string): ts.Symbol {

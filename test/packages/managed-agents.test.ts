@@ -128,7 +128,9 @@ async function buildGo(file: string): Promise<string | null> {
   copyFileSync(join(programs, file), join(folder, 'main.go'));
   try {
     await run('go', ['mod', 'init', 'perdure.example/managed'], { cwd: folder });
-    await run('go', ['get', GO_SDK], { cwd: folder });
+    await run('go', ['mod', 'edit', `-require=${GO_SDK}`], { cwd: folder });
+    // What each of its packages needs, too.
+    await run('go', ['mod', 'tidy'], { cwd: folder });
     await run('go', ['build', '-o', 'program', '.'], { cwd: folder });
   } catch (error) {
     console.warn(`${GO_SDK} cannot be built here: ${reasonOf(error).slice(0, 2_000)}`);

@@ -28,7 +28,7 @@ export async function haveFaults({ kills, freezes }: Faults, burning: Burning): 
   const dice = random(seed);
   const counts: FaultCounts = { killed: 0, 'killed alone': 0, frozen: 0, server: 0, worker: 0 };
   const running = new Set<Promise<void>>();
-  const kinds = shuffled(dice, [...Array(kills).fill('kill'), ...Array(freezes).fill('freeze')] as Drawn[]);
+  const kinds = shuffled(dice, [...times(kills, 'kill'), ...times(freezes, 'freeze')]);
   for (const [at, kind] of kinds.entries()) {
     const sandbox = await until(() => victim(dice, sandboxes));
     const { what, seconds } = draw(dice, kind);
@@ -49,6 +49,9 @@ export async function haveFaults({ kills, freezes }: Faults, burning: Burning): 
 }
 
 type Drawn = 'kill' | 'freeze';
+
+const times = (count: number, kind: Drawn): readonly Drawn[] => Array.from({ length: count }, () => kind);
+
 type What = 'killed' | 'killed alone' | 'frozen';
 
 /** Half of the freezes are shorter than twenty seconds, around the lease. */

@@ -308,7 +308,7 @@ test('a custom tool that a worker and an app serve at once has one result a call
   });
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());
-  const app = at.client.beta.sessions.events.toolRunner(at.session, { tools: [own] }, { signal: leaving.signal });
+  const app = at.client.beta.sessions.events.toolRunner(at.session, { tools: [own], signal: leaving.signal });
   const posted: string[] = [];
   const serving = (async () => {
     for await (const call of app) if (call.posted) posted.push(call.toolUseId);
