@@ -71,7 +71,8 @@ const settles = (event: Event): string | null => (event.type === 'user.tool_resu
 const isUnknown = (event: Event | undefined): boolean =>
   event?.type === 'user.tool_result' && JSON.stringify(event.content).includes('outcome unknown');
 
-function judgeResults({ sessions }: Evidence): Row {
+function judgeResults({ sessions, passed }: Evidence): Row {
+  const begun = new Set(passed.map(({ call }) => call));
   const results = sessions.flatMap(({ after }) => after.filter((event) => settles(event) !== null));
   const failed = results.filter((event) => event.type === 'user.tool_result' && event.is_error);
   const faults = sessions.flatMap(({ driven, after }) => {
@@ -85,7 +86,9 @@ function judgeResults({ sessions }: Evidence): Row {
       ...[...counts.keys()].filter((call) => !known.has(call)).map((call) => about(driven, `a result is for ${call}`)),
     ];
   });
-  const counts = `${results.length} results, ${failed.length} of them errors, ${results.filter(isUnknown).length} of which unknown`;
+  const unknown = results.filter(isUnknown);
+  const idle = unknown.filter((event) => !begun.has(settles(event) ?? ''));
+  const counts = `${results.length} results, ${failed.length} of them errors: ${unknown.length} unknown, ${idle.length} of calls that never began`;
   return { claim: 'each call has one result', counts, faults };
 }
 
