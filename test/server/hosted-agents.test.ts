@@ -233,7 +233,11 @@ test('an agent and its session follow others of theirs that have left a host whi
   const write = (path: string) => toolUse('write', { path, content: `${path}\n` });
   const h = await harness({
     script: byPrompt({
-      'Go.': [reply([agentCall('A.', { background: true })]), reply([write('r')], { hold: sessionWorks.hold }), ...done],
+      'Go.': [
+        reply([agentCall('A.', { background: true })]),
+        reply([write('r')], { hold: sessionWorks.hold }),
+        ...done,
+      ],
       'A.': [reply([write('a')]), reply([write('b')], { hold: agentWorks.hold }), reply('A is done.')],
     }),
     worker: { host: here, config },
