@@ -30,7 +30,11 @@ export function sdkMethods(names: readonly string[]): ReadonlyMap<string, SdkMet
   });
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(declarations);
-  const client = source && checker.getSymbolAtLocation(source)?.exports?.get('Anthropic' as ts.__String);
+  const client =
+    source &&
+    checker
+      .getExportsOfModule(checker.getSymbolAtLocation(source) as ts.Symbol)
+      .find(({ name }) => name === 'Anthropic');
   if (!source || !client) throw new Error('the SDK declares no client');
   const typeOf = (symbol: ts.Symbol): ts.Type => checker.getTypeOfSymbolAtLocation(symbol, source);
   const beta = typeOf(property(checker.getDeclaredTypeOfSymbol(client), 'beta'));

@@ -54,7 +54,7 @@ const [seed, minutes, sessions] = [values.seed, values.minutes, values.sessions]
 /** `folder`: of logs and data. `temporal`, `s3`: paths of programs. */
 type Place = { readonly folder: string; readonly temporal: string; readonly s3: string };
 
-const inside = placeInside<Place>();
+const inside = placeInside() as Place | null;
 process.exitCode = inside === null ? await enter() : await burn(inside);
 // Servers and hosts end with the namespaces of this process.
 process.exit();

@@ -8,9 +8,9 @@ import { isInstalled } from '../../support/programs.mjs';
 const INSIDE = 'FIRE_INSIDE';
 
 /** Returns what `runInNamespaces` was given; null outside. */
-export function placeInside<Place>(): Place | null {
+export function placeInside(): unknown {
   const inside = process.env[INSIDE];
-  return inside === undefined ? null : (JSON.parse(inside) as Place);
+  return inside === undefined ? null : JSON.parse(inside);
 }
 
 /** Returns what is missing as a sentence; null where nothing is. */

@@ -50,7 +50,7 @@ const { seed, kills, freezes, sandboxes, sessions } = {
 /** `folder`: of logs and data. */
 type Place = { readonly folder: string };
 
-const inside = placeInside<Place>();
+const inside = placeInside() as Place | null;
 process.exitCode = inside === null ? await enter() : await burn(inside);
 // Servers and sandboxes end with the namespaces of this process.
 process.exit();
