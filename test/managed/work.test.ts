@@ -175,9 +175,9 @@ test('a worker that listens anew has that stream alone, so that no call goes int
   const lost = collect(await events.stream(session));
   const byOther = await as('secret').beta.sessions.events.stream(session);
   const anew = await events.stream(session);
+  const firsts = [anew, byOther].map(async (stream) => (await stream[Symbol.asyncIterator]().next()).value?.type);
   expect(await lost).toEqual([]);
   // Neither the new one nor that of an app has ended: each is told of what comes.
-  const firsts = [anew, byOther].map(async (stream) => (await stream[Symbol.asyncIterator]().next()).value?.type);
   await as('secret').beta.sessions.archive(session);
   expect(await Promise.all(firsts)).toEqual(['session.status_terminated', 'session.status_terminated']);
 });
