@@ -170,29 +170,35 @@ export class Sessions {
 
   async update(id: string, by: string, body: z.output<typeof sessionUpdate>): Promise<BetaManagedAgentsSession> {
     refuseUnservedParts(body);
-    if (body.budget !== undefined) await this.#setBudget(id, by, body.budget?.max_list_cost.amount);
-    await this.change(id, by, (item) => {
-      refuseArchived(id, item);
+    const { budget } = body;
+    const amount = budget?.max_list_cost.amount;
+    const hadWorkflow = budget === undefined || (await this.#changeBudget(id, by, amount));
+    await this.change(id, by, (current) => {
+      refuseArchived(id, current);
+      const { budget: before, ...item } = current;
+      const kept = budget === undefined ? before : amount;
       const title = body.title === undefined ? item.title : body.title;
-      return { ...item, title, metadata: patchMetadata(item.metadata, body.metadata) };
+      const metadata = patchMetadata(item.metadata, body.metadata);
+      return { ...item, ...(kept !== undefined && { budget: kept }), title, metadata };
     });
-    return this.show(await this.find(id));
+    const found = await this.find(id);
+    // A first message has begun the workflow meanwhile.
+    if (!hadWorkflow && found.description) await this.bringBudget(id, by, amount);
+    return this.show(found);
   }
 
-  /** The session's workflow decides, as far as there is one: it knows what the session has cost. */
-  async #setBudget(id: string, by: string, budget: string | undefined): Promise<void> {
-    const found = await this.find(id);
-    refuseArchived(id, found.item);
-    if (budget !== undefined && found.item.budget === undefined) throw createOnly();
-    if (budget !== undefined) requirePrice((await this.#parts.stored.sessionAgent(found.item.agent)).model.id);
-    if (found.description) await this.bringBudget(id, by, budget);
-    else if (budget === '0') throw notRaised('give more than the session has cost');
-    await this.change(id, by, ({ budget: _, ...item }) => {
-      refuseArchived(id, item);
-      return { ...item, ...(budget !== undefined && { budget }) };
-    });
-    // A first message may have begun the workflow meanwhile.
-    if (found.description === null && (await this.find(id)).description) await this.bringBudget(id, by, budget);
+  /**
+   * Changes the budget of the session's workflow, which knows what the session has cost. Returns
+   * whether there is one. Throws ManagedError, ClientProblem.
+   */
+  async #changeBudget(id: string, by: string, amount: string | undefined): Promise<boolean> {
+    const { item, description } = await this.find(id);
+    refuseArchived(id, item);
+    if (amount !== undefined && item.budget === undefined) throw createOnly();
+    if (amount !== undefined) requirePrice((await this.#parts.stored.sessionAgent(item.agent)).model.id);
+    if (description) await this.bringBudget(id, by, amount);
+    else if (amount === '0') throw notRaised('give more than the session has cost');
+    return description !== null;
   }
 
   /** Gives a session's workflow another budget, in cents, or none. Throws ManagedError, ClientProblem. */

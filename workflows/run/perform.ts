@@ -24,11 +24,11 @@ import { isTooClose } from '../machine/prepare.ts';
 import type { RunState } from '../machine/state.ts';
 import { preparationSpend } from '../machine/wrap-up.ts';
 import { runTools } from '../calls/run-tools.ts';
-import { waitAtSessionBudget } from '../session/budget.ts';
 import { notWaiting } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import { handOverSession, canHandOver } from '../session/handover.ts';
 import type { RunContext } from './run-context.ts';
+import { waitAtSessionBudget } from './wait-at-budget.ts';
 import { reportSeen, describePlace } from '../told/report-seen.ts';
 
 export function createPerform(context: RunContext): LoopPort['perform'] {
