@@ -58,7 +58,8 @@ export function reasonText(reason: TerminalReason): string {
 
 /** Says where a run waited at the session's budget, and with which one it went on (G69). */
 export function budgetText({ state, limitUsd }: BudgetEntry): string {
-  if (state === 'reached') return `budget of the session reached, ${formatMoney(limitUsd ?? 0)}: waits until it is raised`;
+  if (state === 'reached')
+    return `budget of the session reached, ${formatMoney(limitUsd ?? 0)}: waits until it is raised`;
   return limitUsd === null ? 'goes on without a budget' : `goes on with a budget of ${formatMoney(limitUsd)}`;
 }
 

@@ -55,7 +55,9 @@ function projectEntry(before: Projection, entry: Entry): Projected {
 function partsOf(projection: Projection, entry: Entry): Step {
   const own = ownParts(projection, entry);
   const { starting } = projection;
-  if (starting === null || entry.kind === 'run_started' || own.parts[0]?.type === 'session.updated') return own;
+  // What people change before a run is told before its message.
+  const isChange = entry.kind === 'steered' && own.parts.every(({ type }) => type === 'session.updated');
+  if (starting === null || entry.kind === 'run_started' || isChange) return own;
   const running: Part = {
     id: partId(projection, starting, 'running'),
     type: 'session.status_running',

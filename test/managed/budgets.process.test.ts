@@ -18,7 +18,9 @@ import { codeOf, errorOf } from './staged.ts';
 type Listed = BetaManagedAgentsSessionEvent;
 
 /** A dollar at the prices of the model. */
-const dollar = { usage: { input_tokens: 500_000, output_tokens: 0 } };
+const dollar = {
+  usage: { input_tokens: 500_000, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+};
 const limit = (amount: string): BetaManagedAgentsBudgetLimit => ({
   type: 'limit',
   max_list_cost: { amount, currency: 'USD' },

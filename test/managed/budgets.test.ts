@@ -29,7 +29,10 @@ const begun = [
   outcomes(outcome(0, 'made')),
 ] satisfies Entry[];
 const reached: Entry = { kind: 'budget', state: 'reached', limitUsd: 1, spend: spend(1.204), at: T + 2 };
-const raise: Entry = { kind: 'steered', steered: { action: 'setOptions', at: T + 3, changes: { sessionBudgetUsd: 3 } } };
+const raise: Entry = {
+  kind: 'steered',
+  steered: { action: 'setOptions', at: T + 3, changes: { sessionBudgetUsd: 3 } },
+};
 const left: Entry = { kind: 'budget', state: 'left', limitUsd: 3, spend: spend(1.204), at: T + 3 };
 const trace = [...begun, reached, raise, left, reply([], { at: T + 4, spend: spend(0.1) }), runEnded(1)];
 

@@ -11,7 +11,9 @@ import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
 /** A dollar at the prices of the model. */
-const dollar = { usage: { input_tokens: 500_000, output_tokens: 0 } };
+const dollar = {
+  usage: { input_tokens: 500_000, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 },
+};
 const glob = toolUse('glob', { pattern: '*' });
 
 const opened = (script: HarnessOptions['script'], more: Partial<HarnessOptions> = {}) => harness({ script, ...more });
@@ -150,5 +152,7 @@ test('agents have shares of the budget: session and agent go over by one call ea
 test('a model without a price cannot be held to a budget: the run is refused (G69 G26)', async () => {
   const h = await opened([reply('Never.')]);
   const session = await h.open('Go.', { sessionBudgetUsd: 1, model: 'house-model-7' });
-  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'model_error', detail: expect.stringContaining('price is not known') } });
+  expect(await session.ended(1)).toMatchObject({
+    terminal: { reason: 'model_error', detail: expect.stringContaining('price is not known') },
+  });
 });
