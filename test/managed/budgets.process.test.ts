@@ -110,6 +110,14 @@ test('a session waits at its budget, over kill -9 of its worker, and goes on onc
   expect((await send({ type: 'user.interrupt' })).data).toMatchObject([{ processed_at: expect.any(String) }]);
   expect(codeOf(await errorOf(set(limit('100'))))).toBe('budget_not_raised');
 
+  const said = async (...words: string[]): Promise<string> => {
+    const { out, err } = await place.run(...words);
+    return out + err;
+  };
+  expect(await said('list')).toContain('at its budget');
+  expect(await said('show', id)).toContain('budget of the session reached, $1.00');
+  expect(await said('resume', id)).toContain('waits at its budget');
+
   process.kill(worker.pid, 'SIGKILL');
   await worker.status;
   expect(await listed()).toEqual(paused);
