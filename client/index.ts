@@ -59,6 +59,7 @@ export type {
   Notice,
   PreambleChanged,
   RunEnded,
+  RunStarted,
   SystemPart,
   UserEntry,
 } from '../workflows/contract/activities.ts';

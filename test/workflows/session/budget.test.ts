@@ -44,10 +44,10 @@ test('what agents hold, or have reported and the run has not counted, is none of
 test('a budget must be above all that the session has cost, the run under way and its agents included', () => {
   const used = session(5, { before: 1, uncounted: 0.25 });
   const problem = (budget: number | null | undefined, spent: number | null = 0.5) =>
-    sessionBudgetProblem(
-      budget === undefined ? {} : { sessionBudgetUsd: budget },
-      { ...used, run: spent === null ? null : { state: { spend: usd(spent) } } },
-    );
+    sessionBudgetProblem(budget === undefined ? {} : { sessionBudgetUsd: budget }, {
+      ...used,
+      run: spent === null ? null : { state: { spend: usd(spent) } },
+    });
   expect(problem(1.75)).toContain('has cost 1.7500 US dollars already');
   expect(problem(1.76)).toBeUndefined();
   expect(problem(1.26, null)).toBeUndefined();
