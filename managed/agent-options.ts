@@ -10,7 +10,10 @@ import { rulesOfToolset } from './policies.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
-/** `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the agent. */
+/**
+ * `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the
+ * agent.
+ */
 export function optionsOfAgent(
   { model, system, tools }: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,

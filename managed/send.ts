@@ -109,7 +109,7 @@ async function checkWaits(
   }
 }
 
-/** A session at its budget goes on with a higher one alone, and needs no message for it (G45 G69). */
+/** A session at its budget goes on by itself once that is raised (G45 G69). Throws ManagedError. */
 function refuseAtBudget(events: readonly SentEvent[]): void {
   const at = events.findIndex(({ type }) => type === 'user.message');
   if (at < 0) return;

@@ -201,7 +201,7 @@ export class Sessions {
     return description !== null;
   }
 
-  /** Gives a session's workflow another budget, in cents, or none. Throws ManagedError, ClientProblem. */
+  /** Gives a session's workflow a budget in cents, or none. Throws ManagedError, ClientProblem. */
   async bringBudget(id: string, by: string, budget: string | undefined): Promise<void> {
     try {
       await this.#parts.ports.as(by).setOptions(id, { sessionBudgetUsd: budget === undefined ? null : usdOf(budget) });

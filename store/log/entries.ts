@@ -67,7 +67,7 @@ export type Entry =
   | { readonly kind: 'collapse_staged'; readonly from: number; readonly to: number; readonly short: string }
   | { readonly kind: 'collapse_committed'; readonly count: number }
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
-  /** Calls that wait, how a wait ended, and a wait at the budget; the model never sees them (G37 G69). */
+  /** Calls that wait, how a wait ended, a wait at the budget; the model sees none (G37 G69). */
   | WaitEntry
   | SettledEntry
   | BudgetEntry

@@ -1,5 +1,5 @@
-// Budgets as events (pure), and as the face takes, refuses and brings them (the real SDK against the
-// app, with a transcript in memory).
+// Budgets as events (pure), and as the face takes, refuses and brings them (the real SDK against
+// the app, with a transcript in memory).
 import type { BetaManagedAgentsBudgetLimit } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../client/index.ts';

@@ -1,5 +1,5 @@
-// A session's budget (G69) on a real server: a run that reaches it waits with nothing running, over a
-// handover too, and goes on once it is raised or removed; sessions without one schedule nothing more.
+// A session's budget (G69) on a real server: a run that reaches it waits with nothing running, over
+// a handover too, and goes on once it is raised or removed.
 import { describe, expect, test } from 'vitest';
 import { reply, type Reply, toolUse } from '../../scripted-model/index.ts';
 import type { Entry } from '../../store/log/entries.ts';

@@ -62,8 +62,8 @@ export type Append =
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
 
 /**
- * The beginning of a run. `at`: milliseconds since the epoch. `budgetUsd`: the session's budget (G69);
- * absent without one.
+ * The beginning of a run. `at`: milliseconds since the epoch. `budgetUsd`: the session's budget
+ * (G69); absent without one.
  */
 export type RunStarted = {
   readonly kind: 'run_started';

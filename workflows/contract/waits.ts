@@ -1,6 +1,6 @@
 // Calls that wait for a person or for somebody outside, as the transcript records them where a run
-// asks for it (G37), the result of a call that somebody outside gives (G53), and the wait of a run at
-// its session's budget (G69).
+// asks for it (G37), the result of a call that somebody outside gives (G53), and the wait of a run
+// at its session's budget (G69).
 import type { OutsideKind, OutsideResult } from './delegation.ts';
 import type { Spend } from './loop.ts';
 
@@ -34,9 +34,9 @@ export type SettledEntry = {
 export const BUDGET_CHANGE = 'perdure-session-budget';
 
 /**
- * The run waits at the session's budget, or leaves it since that was raised or removed. `limitUsd`: US
- * dollars, null once it was removed. `spend`: of the run and of its agents so far. `at`: milliseconds
- * since the epoch.
+ * The run waits at the session's budget, or leaves it since that was raised or removed. `limitUsd`:
+ * US dollars, null once it was removed. `spend`: of the run and of its agents so far. `at`:
+ * milliseconds since the epoch.
  */
 export type BudgetEntry = {
   readonly kind: 'budget';

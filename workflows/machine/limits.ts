@@ -77,8 +77,8 @@ export function budgetLeft(
 }
 
 /**
- * Returns what side work and agents may take: what is left of the run's limits, and of the session's
- * budget (G69). Null without either.
+ * Returns what side work and agents may take: what is left of the run's limits, and of the
+ * session's budget (G69). Null without either.
  */
 export function spendableLeft(state: Pick<RunState, 'spend'>, rules: Rules): RemainingBudget | null {
   const own = budgetLeft(state, rules);

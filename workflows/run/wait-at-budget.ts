@@ -11,7 +11,7 @@ import { notWaiting } from '../session/session-state.ts';
 import { describePlace, reportSeen } from '../told/report-seen.ts';
 import type { RunContext } from './run-context.ts';
 
-/** Waits until the session's budget is raised or removed, or a stop comes. Nothing runs meanwhile. */
+/** Waits until the session's budget is raised or removed, or a stop comes. Nothing runs then. */
 export async function waitAtSessionBudget(context: RunContext, state: RunState): Promise<Event> {
   const { session, clock } = context;
   clock.pause();

@@ -9,7 +9,7 @@ export type BudgetedSession = {
   readonly delegations: { readonly agents: { readonly reservedBefore: RemainingBudget; readonly uncounted: Spend } };
 };
 
-/** Adds what the session's budget leaves for a run, from its beginning on, to the rules of the run. */
+/** Adds to the rules of a run what the session's budget leaves for it, from its beginning on. */
 export function withSessionBudget(rules: Rules, { facts, delegations }: BudgetedSession): Rules {
   const { options, spent } = facts.now;
   if (options.sessionBudgetUsd === undefined) return rules;

@@ -182,7 +182,7 @@ export type CarriedFacts = Readonly<
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: SpentTotals };
 
-/** The session's budget holds at once, whether or not a run is opened with the other options (G69). */
+/** The session's budget holds at once, whether or not a run opens with the other options (G69). */
 function keepBudgetOf({ sessionBudgetUsd }: RunOptions, options: RunOptions): RunOptions {
   const { sessionBudgetUsd: before, ...others } = options;
   if (before === sessionBudgetUsd) return options;
