@@ -4,16 +4,21 @@ import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environme
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunOptions } from '../client/index.ts';
 import { outsideTools } from './agents.ts';
+import { usdOf } from './budgets.ts';
 import { isOffline } from './environments.ts';
 import { rulesOfToolset } from './policies.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
-/** `cwd` is the session's own folder. No other tools are offered than those of the agent. */
+/**
+ * `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the
+ * agent.
+ */
 export function optionsOfAgent(
   { model, system, tools }: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
   cwd: string,
+  budget?: string,
 ): RunOptions {
   const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
   const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
@@ -32,6 +37,7 @@ export function optionsOfAgent(
     ...own,
     tools: [...own.tools, ...custom.map(({ name }) => name)],
     recordWaits: true,
+    ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
     ...outsideOptions(id, config, [
       ...outsideTools(custom),
       ...(config.type === 'self_hosted' ? sandboxTools(own.tools) : []),
