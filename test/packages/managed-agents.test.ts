@@ -167,7 +167,7 @@ const worked = (log: string): readonly Reply[] => [
   reply([toolUse('read', { file_path: 'a/b.txt' }), toolUse('glob', { pattern: '**/*.txt' })]),
   reply([toolUse('grep', { pattern: 'thr' })]),
   bash(`echo once >> ${log}; cd a; export WORD=kept`),
-  bash('cat b.txt; echo $WORD; exit 3'),
+  bash('cat b.txt; echo $WORD; (exit 3)'),
   reply('Done.'),
 ];
 
@@ -190,7 +190,7 @@ async function expectServed(argv: readonly [string, ...string[]]): Promise<void>
   mkdirSync(workdir);
   const names = { BASE_URL: baseURL, ENVIRONMENT_ID: own.id, ENVIRONMENT_KEY: environmentKey, WORKDIR: workdir };
   const [program, ...args] = argv;
-  const worker = spawn(program, args, { env: { PATH: process.env.PATH, HOME: workdir, ...names }, stdio: 'inherit' });
+  const worker = spawn(program, args, { env: { PATH: process.env.PATH, HOME: workdir, ...names }, stdio: 'ignore' });
   onTestFinished(() => void worker.kill('SIGKILL'));
   const agent = await beta.agents.create({
     name: 'Coder',
