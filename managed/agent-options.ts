@@ -4,14 +4,16 @@ import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environme
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunOptions } from '../client/index.ts';
 import { outsideTools } from './agents.ts';
-import { isOffline } from './environments.ts';
+import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
+import { isOffline, reachesServers } from './environments.ts';
+import { runServers } from './mcp-servers.ts';
 import { rulesOfToolset } from './policies.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
 /** `cwd` is the session's own folder. No other tools are offered than those of the agent. */
 export function optionsOfAgent(
-  { model, system, tools }: BetaManagedAgentsSessionAgent,
+  { model, system, tools, mcp_servers }: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
   cwd: string,
 ): RunOptions {
@@ -20,6 +22,7 @@ export function optionsOfAgent(
   const offline = isOffline(config);
   const offered = offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs;
   const own = rulesOfToolset(offered);
+  const servers = reachesServers(config) ? runServers(mcp_servers, tools) : [];
   return {
     cwd,
     model: model.id,
@@ -30,7 +33,8 @@ export function optionsOfAgent(
     permissionMode: 'default',
     ...(offline && { offline }),
     ...own,
-    tools: [...own.tools, ...custom.map(({ name }) => name)],
+    tools: [...own.tools, ...custom.map(({ name }) => name), ...servers.map(({ name }) => `${SERVER_PREFIX}${name}`)],
+    ...(servers.length > 0 && { mcpServers: servers }),
     recordWaits: true,
     ...outsideOptions(id, config, [
       ...outsideTools(custom),
