@@ -45,6 +45,7 @@ export type {
   RewindRecord,
   RewindRequest,
 } from '../workflows/contract/rewind.ts';
+export type { RunServer, ServerToolConfig } from '../workflows/contract/mcp-servers.ts';
 export type { OutsideTool, SettledEntry, WaitEntry, WaitingCall, WaitReason } from '../workflows/contract/waits.ts';
 export type { SteeringRecord } from '../workflows/contract/steered.ts';
 export type {

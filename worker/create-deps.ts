@@ -24,7 +24,7 @@ import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
 import { createRunRegistries } from '../tools/builtin/run-tools.ts';
-import { createRunServers } from '../tools/run-servers.ts';
+import { createRunServers } from '../tools/mcp/run-servers.ts';
 import { addFindTools } from '../tools/find-tools.ts';
 import { createChangingRegistry, createRegistry, type ToolRegistry, type ToolServers } from '../tools/registry.ts';
 import { createCallRunner } from '../activities/calls/call-runner.ts';

@@ -4,7 +4,7 @@ export { openWorker as createWorker } from './open-worker.ts';
 export type { CreateWorker } from './open-worker.ts';
 export type { RunningWorker } from './start-worker.ts';
 export { checkConfig, ConfigProblem, defineConfig } from './config/config.ts';
-export type { PerdureConfig, ToolSource } from './config/config.ts';
+export type { ManagedSettings, PerdureConfig, ToolSource } from './config/config.ts';
 export type { Versioning, WorkerDeployment } from './config/deployment.ts';
 export { loadConfig } from './config/load-config.ts';
 export type { LoadedConfig } from './config/load-config.ts';
@@ -34,6 +34,7 @@ export type {
   ServerQuestion,
   StdioServer,
 } from '../tools/mcp/servers.ts';
+export type { KnownServer, KnownServers } from '../tools/mcp/run-servers.ts';
 export type { FieldNames, ToolNames, WebSearchSettings } from '../store/configuration.ts';
 export type { ModelFacts, ModelTable, ThinkingKind } from '../store/model-facts.ts';
 export type { SnapshotCaps } from '../store/snapshots/capture-folder.ts';

@@ -34,10 +34,7 @@ describe('an agent', () => {
     const updated = await client.beta.agents.update(agent.id, { mcp_servers: [moved] });
     expect(updated).toMatchObject({ version: 2, mcp_servers: [moved], tools: agent.tools });
     const alone = await errorOf(client.beta.agents.update(agent.id, { tools: [] }));
-    expect([alone.status, alone.message]).toEqual([
-      400,
-      expect.stringContaining('no mcp_toolset of tools names'),
-    ]);
+    expect([alone.status, alone.message]).toEqual([400, expect.stringContaining('no mcp_toolset of tools names')]);
     expect(await client.beta.agents.update(agent.id, { tools: [], mcp_servers: null })).toMatchObject({
       version: 3,
       mcp_servers: [],

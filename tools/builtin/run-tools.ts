@@ -10,7 +10,7 @@ import type { Tool } from '../tool.ts';
 import { createBashTool } from './bash.ts';
 import { addOutsideTools } from '../outside-tools.ts';
 import { addFindTools } from '../find-tools.ts';
-import type { RunServers } from '../run-servers.ts';
+import type { RunServers } from '../mcp/run-servers.ts';
 import type { OutsideTool } from '../../workflows/contract/waits.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { createToolset } from './toolset.ts';

@@ -2,7 +2,7 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import type { HttpServer, StdioServer } from '../../tools/mcp/servers.ts';
-import type { KnownServer } from '../../tools/run-servers.ts';
+import type { KnownServer } from '../../tools/mcp/run-servers.ts';
 import { SERVER_NAME } from '../../workflows/contract/mcp-servers.ts';
 import { ISSUE_OPTIONS } from './issue-text.ts';
 import { missingCredentialsSchema, functionSchema, textSchema, millisecondsSchema } from './schema-parts.ts';
