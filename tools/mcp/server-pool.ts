@@ -15,7 +15,7 @@ import { createServerTool } from './server-tools.ts';
 import { type HttpServer, mcpBounds } from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';
 
-/** Servers that a worker keeps; the one that was used longest ago goes. */
+/** Servers that are found again. One that is forgotten ends as others do, when nothing uses it. */
 const MOST_KEPT = 500;
 /** Milliseconds without a use after which a connection ends. */
 const IDLE_MS = 5 * 60_000;
@@ -27,7 +27,7 @@ export class ServerPool {
   readonly #options: RunServersOptions;
   readonly #known: KnownServers;
   readonly #processes: ServerProcesses;
-  readonly #kept = new RecentMap<string, KeptServer>(MOST_KEPT, (server) => void server.close());
+  readonly #kept = new RecentMap<string, KeptServer>(MOST_KEPT);
   readonly #built = new WeakMap<Servers, Map<ToolRegistry, Built>>();
 
   constructor(options: RunServersOptions) {
