@@ -27,6 +27,8 @@ export type { KeyAgent, WebSettings } from '../tools/builtin/files/options.ts';
 export type {
   AnswerServer,
   HttpServer,
+  KnownServer,
+  KnownServers,
   McpHeaders,
   McpServer,
   McpServers,
@@ -34,7 +36,6 @@ export type {
   ServerQuestion,
   StdioServer,
 } from '../tools/mcp/servers.ts';
-export type { KnownServer, KnownServers } from '../tools/mcp/run-servers.ts';
 export type { FieldNames, ToolNames, WebSearchSettings } from '../store/configuration.ts';
 export type { ModelFacts, ModelTable, ThinkingKind } from '../store/model-facts.ts';
 export type { SnapshotCaps } from '../store/snapshots/capture-folder.ts';

@@ -17,15 +17,15 @@ export function createPublicFetch(rules: Pick<FetchRules, 'fakeIpRanges' | 'look
       return await send(url, init, route.options);
     } catch (error) {
       if (init.signal?.aborted === true) throw error;
-      throw new TypeError('fetch failed', { cause: describeRefusal(error) });
+      throw toFetchError(error);
     }
   };
 }
 
-function describeRefusal(error: unknown): unknown {
-  if (!(error instanceof PrivateAddress)) return error;
+function toFetchError(error: unknown): TypeError {
+  if (!(error instanceof PrivateAddress)) return new TypeError('fetch failed', { cause: error });
   const allowed = 'only the configuration of the worker can allow it ("managed.mcpServers")';
-  return new Error(`${error.message}: ${allowed}`, { cause: error });
+  return new TypeError('fetch failed', { cause: new Error(`${error.message}: ${allowed}`, { cause: error }) });
 }
 
 /** Sends on a connection of its own: a kept one was judged for another request. */

@@ -1,24 +1,45 @@
 // Connects to the MCP servers that runs bring (G54). Runs that give an address the same name share
 // a connection, which ends when nothing has used it for a while.
+import type { Log } from '../../system/log.ts';
+import type { Network } from '../../system/network.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { RunServer, ServerToolConfig } from '../../workflows/contract/mcp-servers.ts';
+import type { FetchRules } from '../builtin/web/fetch-page.ts';
 import { findServerName } from '../listed.ts';
 import { deriveRegistry, type ToolRegistry } from '../registry.ts';
-import type { AwayServer, KnownServers, RunServersOptions } from './run-servers.ts';
 import type { PermissionDecision, Tool } from '../tool.ts';
 import { KeptServer } from './keep-server.ts';
 import { createLinkOpener } from './link.ts';
 import type { ListedTool } from './list-tools.ts';
-import { addServerTools, buildServerProcesses, collectInstructions, describeLeftOut } from './open-servers.ts';
+import {
+  addServerTools,
+  buildServerProcesses,
+  collectInstructions,
+  describeLeftOut,
+  type ServerSurroundings,
+} from './open-servers.ts';
 import { createPublicFetch } from './public-fetch.ts';
 import { createServerTool } from './server-tools.ts';
-import { type HttpServer, mcpBounds } from './servers.ts';
+import { type HttpServer, type KnownServers, type McpBounds, mcpBounds } from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';
 
 /** Servers that are found again. One that is forgotten ends as others do, when nothing uses it. */
 const MOST_KEPT = 500;
 /** Milliseconds without a use after which a connection ends. */
 const IDLE_MS = 5 * 60_000;
+
+export type RunServersOptions = Omit<ServerSurroundings, 'network'> &
+  Pick<FetchRules, 'lookup' | 'fakeIpRanges'> & {
+    readonly known: KnownServers;
+    readonly network?: Network | undefined;
+    readonly log: Log;
+    readonly bounds?: Partial<McpBounds>;
+    /** Milliseconds without a use after which a connection ends. */
+    readonly idleMs?: number;
+  };
+
+/** A server that cannot be reached. `detail` is the end of a sentence. */
+export type AwayServer = { readonly server: string; readonly detail: string; readonly unauthorized: boolean };
 
 type Servers = readonly RunServer[];
 type Built = { readonly kept: readonly KeptServer[]; readonly registry: ToolRegistry };

@@ -40,8 +40,7 @@ import type { PermissionMode, PermissionRules, RunOptions } from '../../workflow
 import { describeIssue, ISSUE_OPTIONS } from './issue-text.ts';
 import type { AgentLimits, AgentType } from '../../tools/agent-types.ts';
 import type { WebSettings } from '../../tools/builtin/files/options.ts';
-import type { KnownServers } from '../../tools/mcp/run-servers.ts';
-import type { McpServers } from '../../tools/mcp/servers.ts';
+import type { KnownServers, McpServers } from '../../tools/mcp/servers.ts';
 import { hooksSchema } from './hooks.ts';
 import { agentLimitsSchema, agentsSchema } from './agents.ts';
 import { knownServersSchema, mcpServersSchema } from './mcp-servers.ts';

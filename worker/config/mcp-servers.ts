@@ -1,8 +1,7 @@
 // The schema of the MCP servers in a configuration (L74).
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import type { HttpServer, StdioServer } from '../../tools/mcp/servers.ts';
-import type { KnownServer } from '../../tools/mcp/run-servers.ts';
+import type { HttpServer, KnownServer, StdioServer } from '../../tools/mcp/servers.ts';
 import { SERVER_NAME } from '../../workflows/contract/mcp-servers.ts';
 import { ISSUE_OPTIONS } from './issue-text.ts';
 import { missingCredentialsSchema, functionSchema, textSchema, millisecondsSchema } from './schema-parts.ts';

@@ -3,7 +3,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createRunRegistries } from '../../../tools/builtin/run-tools.ts';
 import { createRegistry } from '../../../tools/registry.ts';
-import { createRunServers, type KnownServers, type RunServersOptions } from '../../../tools/mcp/run-servers.ts';
+import { createRunServers } from '../../../tools/mcp/run-servers.ts';
+import type { RunServersOptions } from '../../../tools/mcp/server-pool.ts';
+import type { KnownServers } from '../../../tools/mcp/servers.ts';
 import type { RunServer, ServerToolConfig } from '../../../workflows/contract/mcp-servers.ts';
 import { anyContext } from '../../support/mcp/servers.ts';
 import { everythingAt, noSandbox, oddAddress } from '../../support/mcp/addresses.ts';
