@@ -13,7 +13,7 @@ import { everythingAt, holdingAt, oddAddress } from '../support/mcp/addresses.ts
 import { until } from '../support/until.ts';
 
 type Known = Readonly<Record<string, { readonly headers?: Readonly<Record<string, string>> }>>;
-type Servers = AgentCreateParams['mcp_servers'];
+type Servers = NonNullable<AgentCreateParams['mcp_servers']>;
 type Tools = NonNullable<AgentCreateParams['tools']>;
 type Event = BetaManagedAgentsSessionEvent;
 

@@ -34,7 +34,7 @@ function opened(known: KnownServers, options: Partial<RunServersOptions> = {}, b
     ...options,
   });
   onTestFinished(() => servers.close());
-  const registryOf = createRunRegistries(base, { sandbox: { ...noSandbox, wrap: (argv) => argv } as never }, servers);
+  const registryOf = createRunRegistries(base, { sandbox: noSandbox as never }, servers);
   const open = async (...mcpServers: readonly RunServer[]) => {
     await servers.refresh(mcpServers);
     const registry = registryOf({ mcpServers });
