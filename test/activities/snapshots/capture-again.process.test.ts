@@ -205,7 +205,7 @@ test('a host that no longer has the session does not capture it at the end of a 
   writeFileSync(join(root, 'one'), '1\n');
   const end = [outcomes(outcome(0, 'written')), runEnded(1)];
   expect(await captureLast(view, end, 'elsewhere')).toBe(null);
-  expect(await captureLast(view, end, here.id)).toMatchObject({ host: 'here', roots: [{ names: ['one'] }] });
+  expect(await captureLast(view, end, here.id)).toMatchObject({ host: 'here', roots: [{ root }] });
 });
 
 test('a capture has the time at which it began, also where that was before its step (T1 T18)', async () => {
