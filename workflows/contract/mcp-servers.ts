@@ -24,7 +24,7 @@ const LONGEST_URL = 2_000;
 /** The names of MCP servers: a tool is named `mcp__server__tool`. */
 export const SERVER_NAME = /^(?!_)(?!.*__)[A-Za-z0-9_-]{1,32}(?<!_)$/;
 
-const POLICIES: ReadonlySet<unknown> = new Set<ServerToolConfig['policy']>(['always_allow', 'always_ask', 'auto']);
+const policies = ['always_allow', 'always_ask', 'auto'] as const satisfies readonly ServerToolConfig['policy'][];
 
 type Fields<Type> = { readonly [Key in keyof Type]?: unknown };
 
@@ -60,5 +60,5 @@ function isRunServer(value: unknown): value is RunServer {
 
 function isToolConfig(value: unknown): value is ServerToolConfig {
   const { enabled, policy } = (value ?? {}) as Fields<ServerToolConfig>;
-  return typeof enabled === 'boolean' && POLICIES.has(policy);
+  return typeof enabled === 'boolean' && policies.some((known) => known === policy);
 }
