@@ -5,17 +5,22 @@ import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/
 import type { RunOptions } from '../client/index.ts';
 import { outsideTools } from './agents.ts';
 import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
+import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
 import { runServers } from './mcp-servers.ts';
 import { rulesOfToolset } from './policies.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
-/** `cwd` is the session's own folder. No other tools are offered than those of the agent. */
+/**
+ * `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the
+ * agent.
+ */
 export function optionsOfAgent(
   { model, system, tools, mcp_servers }: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
   cwd: string,
+  budget?: string,
 ): RunOptions {
   const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
   const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
@@ -36,6 +41,7 @@ export function optionsOfAgent(
     tools: [...own.tools, ...custom.map(({ name }) => name), ...servers.map(({ name }) => `${SERVER_PREFIX}${name}`)],
     ...(servers.length > 0 && { mcpServers: servers }),
     recordWaits: true,
+    ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
     ...outsideOptions(id, config, [
       ...outsideTools(custom),
       ...(config.type === 'self_hosted' ? sandboxTools(own.tools) : []),
