@@ -17,6 +17,7 @@ import { afterWait, noTries, type Tries, readRemainingWait } from './model/refus
 import { refuseWithoutHooks, refuseScriptedModel } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';
+import { noticeAwayServers } from './model/away-servers.ts';
 import { requestReply } from './model/request-reply.ts';
 import { endWithout } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
@@ -54,6 +55,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     if (stop !== null) return endWithout(step, { kind: 'hook_stopped', detail: stop, spend });
 
     const chosen = chooseWithFacts(deps.models, config, input.model);
+    await deps.tools.refresh(config);
     const added = [...view.added, ...(await collectEntries(deps, config, view, entries))];
     const keeps = keepsPast(config, chosen.model, deps.models);
     const base = deps.transcripts.shrinkResults({ ...view, added }, deps.now(), keeps);
@@ -129,7 +131,8 @@ async function collectEntries(
   { view, added }: ExtendedView,
   hookEntries: readonly Entry[],
 ): Promise<readonly Entry[]> {
-  return [...hookEntries, ...(await deps.attachments.collect(config, { view, added: [...added, ...hookEntries] }))];
+  const attached = await deps.attachments.collect(config, { view, added: [...added, ...hookEntries] });
+  return [...hookEntries, ...attached, ...noticeAwayServers(deps, config, view)];
 }
 
 /**
@@ -169,7 +172,6 @@ function captureFiles(step: ModelStep): ModelStep {
 
 async function requestAndSettle(opened: ModelStep): Promise<ModelCallAnswer> {
   const { deps, attempt, config } = opened;
-  await deps.tools.refresh();
   const { step, outcome } = await requestReply(captureFiles(addPickSpend(opened)));
   if (outcome.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
     throw createGivenUpError(attempt);

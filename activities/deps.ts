@@ -25,6 +25,7 @@ import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.
 import type { Redact } from '../system/redact.ts';
 import type { DeferSetting } from '../tools/deferred-tools.ts';
 import type { ToolServers } from '../tools/registry.ts';
+import type { RunServers } from '../tools/mcp/run-servers.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';
 import type { CallRunner } from './calls/call-port.ts';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
@@ -45,6 +46,8 @@ export type Deps = {
   readonly tools: CallRunner;
   /** MCP servers, some of whose tools may not be there yet. */
   readonly servers?: ToolServers;
+  /** Absent: runs bring no MCP servers. */
+  readonly runServers?: RunServers;
   /** Commands in the background, which end with the worker and with their session (L84). */
   readonly background?: { endSession(session: SessionId): Promise<void>; close(): Promise<void> };
   /** Sandboxes that wait for commands, which end with the worker. */

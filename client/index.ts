@@ -45,6 +45,7 @@ export type {
   RewindRecord,
   RewindRequest,
 } from '../workflows/contract/rewind.ts';
+export type { RunServer, ServerToolConfig } from '../workflows/contract/mcp-servers.ts';
 export type {
   BudgetEntry,
   OutsideTool,

@@ -4,8 +4,10 @@ import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environme
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunOptions } from '../client/index.ts';
 import { outsideTools } from './agents.ts';
+import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
 import { usdOf } from './budgets.ts';
-import { isOffline } from './environments.ts';
+import { isOffline, reachesServers } from './environments.ts';
+import { runServers } from './mcp-servers.ts';
 import { rulesOfToolset } from './policies.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
@@ -15,7 +17,7 @@ import { sandboxTools } from './work/tools.ts';
  * agent.
  */
 export function optionsOfAgent(
-  { model, system, tools }: BetaManagedAgentsSessionAgent,
+  { model, system, tools, mcp_servers }: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
   cwd: string,
   budget?: string,
@@ -25,6 +27,7 @@ export function optionsOfAgent(
   const offline = isOffline(config);
   const offered = offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs;
   const own = rulesOfToolset(offered);
+  const servers = reachesServers(config) ? runServers(mcp_servers, tools) : [];
   return {
     cwd,
     model: model.id,
@@ -35,7 +38,8 @@ export function optionsOfAgent(
     permissionMode: 'default',
     ...(offline && { offline }),
     ...own,
-    tools: [...own.tools, ...custom.map(({ name }) => name)],
+    tools: [...own.tools, ...custom.map(({ name }) => name), ...servers.map(({ name }) => `${SERVER_PREFIX}${name}`)],
+    ...(servers.length > 0 && { mcpServers: servers }),
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
     ...outsideOptions(id, config, [

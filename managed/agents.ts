@@ -12,6 +12,7 @@ import type {
 import { schemaProblem } from '../system/schema/json-schema.ts';
 import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
+import { refuseWrongServers, resolveMcpToolset } from './mcp-servers.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
@@ -31,7 +32,6 @@ type ToolName = BetaManagedAgentsAgentToolConfig['name'];
 export type AgentParts = {
   readonly model?: Model | undefined;
   readonly tools?: Tools | null | undefined;
-  readonly mcp_servers?: readonly unknown[] | null | undefined;
   readonly skills?: z.output<typeof skills> | null | undefined;
   readonly multiagent?: unknown;
   readonly execution_identity?: { readonly type: string } | null | undefined;
@@ -39,13 +39,12 @@ export type AgentParts = {
 
 /** Refuses by name what sessions of this server would not do (G4). Throws ManagedError. */
 export function refuseUnserved(parts: AgentParts, path = ''): void {
-  const { model: chosen, mcp_servers, skills: chosenSkills, multiagent, execution_identity, tools: offered } = parts;
+  const { model: chosen, skills: chosenSkills, multiagent, execution_identity, tools: offered } = parts;
   const at = (name: string): string => `${path}${name}`;
   if (typeof chosen === 'object') {
     if (chosen.inference_geo) throw unsupported(at('model.inference_geo'), 'no model is bound to a place here');
     if (chosen.speed === 'fast') throw unsupported(at('model.speed'), 'only "standard" is served');
   }
-  if (mcp_servers?.length) throw unsupported(at('mcp_servers'), 'MCP servers come from the worker’s configuration');
   if (chosenSkills?.length) throw unsupported(at('skills'), 'skills come from the worker’s configuration');
   if (multiagent !== undefined && multiagent !== null) throw unsupported(at('multiagent'), 'it is not served yet');
   if (execution_identity?.type === 'aws_role') throw unsupported(at('execution_identity'), 'only "service_account"');
@@ -57,9 +56,9 @@ function refuseTools(offered: Tools, path: string): void {
     throw invalid(`${path}: the agent toolset is given twice`, path);
   for (const [at, one] of offered.entries()) {
     const where = `${path}.${at}`;
-    if (one.type === 'mcp_toolset') throw unsupported(where, `${one.type} tools are not served yet`);
     if (one.type === 'custom') refuseCustom(one, where);
-    else for (const [index, config] of (one.configs ?? []).entries()) refuseConfig(config, `${where}.configs.${index}`);
+    if (one.type !== 'agent_toolset_20260401') continue;
+    for (const [index, config] of (one.configs ?? []).entries()) refuseConfig(config, `${where}.configs.${index}`);
   }
   const custom = offered.flatMap((one) => (one.type === 'custom' ? [one] : []));
   const problem = RUN_OPTIONS.outsideTools.problemOf(outsideTools(custom));
@@ -124,7 +123,7 @@ function resolveToolset({ configs = [], default_config }: Toolset): BetaManagedA
 export const resolveTools = (offered: Tools): AgentVersion['tools'] =>
   offered.flatMap((one): AgentVersion['tools'] => {
     if (one.type === 'custom') return [one as BetaManagedAgentsCustomTool];
-    return one.type === 'agent_toolset_20260401' ? [resolveToolset(one)] : [];
+    return [one.type === 'mcp_toolset' ? resolveMcpToolset(one) : resolveToolset(one)];
   });
 
 export function resolveModel(chosen: Model): BetaManagedAgentsModelConfig {
@@ -153,7 +152,7 @@ export class Agents {
       name: body.name,
       description: body.description ?? null,
       execution_identity: { type: 'service_account' },
-      mcp_servers: [],
+      mcp_servers: body.mcp_servers ?? [],
       metadata: body.metadata ?? {},
       model: resolveModel(body.model),
       multiagent: null,
@@ -164,6 +163,7 @@ export class Agents {
       updated_at: formatTime(at),
       version: 1,
     };
+    refuseWrongServers(version.mcp_servers, version.tools);
     const hash = await this.#stored.putVersion(version);
     await this.#stored.agents.append(by, (all) =>
       all.has(id) ? null : { id, item: { createdAt: at, archivedAt: null, versions: [hash] } },
@@ -262,8 +262,10 @@ function changeAgent(current: AgentVersion, body: z.output<typeof agentUpdate>, 
     ...(body.system !== undefined && { system: body.system }),
     ...(body.model !== undefined && { model: resolveModel(body.model) }),
     ...(body.tools !== undefined && { tools: resolveTools(body.tools ?? []) }),
+    ...(body.mcp_servers !== undefined && { mcp_servers: body.mcp_servers ?? [] }),
     metadata: patchMetadata(current.metadata, body.metadata),
   };
+  refuseWrongServers(changed.mcp_servers, changed.tools);
   if (isDeepStrictEqual(changed, current)) return null;
   return { ...changed, updated_at: at, version: current.version + 1 };
 }

@@ -13,23 +13,23 @@ export const DEFAULT_ENVIRONMENT = 'env_default';
 const noPackages = { type: 'packages' as const, apt: [], cargo: [], gem: [], go: [], npm: [], pip: [] };
 type Networking = BetaCloudConfig['networking'];
 
-const NETWORKS: Readonly<Record<Networking['type'], Networking>> = {
-  unrestricted: { type: 'unrestricted' },
-  limited: { type: 'limited', allow_mcp_servers: false, allow_package_managers: false, allowed_hosts: [] },
-};
+const UNRESTRICTED: Networking = { type: 'unrestricted' };
 
-const cloud = (networking: Networking['type']): BetaCloudConfig => ({
-  type: 'cloud',
-  networking: NETWORKS[networking],
-  packages: noPackages,
+const limited = (allow_mcp_servers: boolean): Networking => ({
+  type: 'limited',
+  allow_mcp_servers,
+  allow_package_managers: false,
+  allowed_hosts: [],
 });
+
+const cloud = (networking: Networking): BetaCloudConfig => ({ type: 'cloud', networking, packages: noPackages });
 
 const builtIn: BetaEnvironment = {
   id: DEFAULT_ENVIRONMENT,
   type: 'environment',
   name: 'default',
   description: 'The workers of this deployment.',
-  config: cloud('unrestricted'),
+  config: cloud(UNRESTRICTED),
   metadata: {},
   scope: 'organization',
   archived_at: null,
@@ -48,26 +48,36 @@ function resolveConfig(
   if (!config) return current;
   if (config.type === 'self_hosted') return { type: 'self_hosted' };
   const { networking } = config;
-  if (networking?.type === 'limited') refuseExceptions(networking);
   const { type: _, ...lists } = config.packages ?? {};
   if (Object.values(lists).some((list) => list && list.length > 0))
     throw invalid('config.packages: install packages on the workers', 'config.packages', 'packages_not_supported');
-  return cloud(networking?.type ?? (isOffline(current) ? 'limited' : 'unrestricted'));
+  return cloud(
+    networking ? resolveNetworking(networking) : current.type === 'cloud' ? current.networking : UNRESTRICTED,
+  );
+}
+
+function resolveNetworking(networking: Limited | { readonly type: 'unrestricted' }): Networking {
+  if (networking.type === 'unrestricted') return UNRESTRICTED;
+  refuseExceptions(networking);
+  return limited(networking.allow_mcp_servers ?? false);
 }
 
 type Limited = Extract<NonNullable<Extract<EnvironmentConfig, { type: 'cloud' }>['networking']>, { type: 'limited' }>;
 
 /** Hosts cannot be let through one by one: a network is limited to none. */
-function refuseExceptions({ allowed_hosts, allow_mcp_servers, allow_package_managers }: Limited): void {
+function refuseExceptions({ allowed_hosts, allow_package_managers }: Limited): void {
   const why = 'a limited network is no network here: use unrestricted, or leave it out';
   if (allowed_hosts?.length) throw unsupported('config.networking.allowed_hosts', why);
-  if (allow_mcp_servers) throw unsupported('config.networking.allow_mcp_servers', why);
   if (allow_package_managers) throw unsupported('config.networking.allow_package_managers', why);
 }
 
 /** Tells whether commands of its sessions have no network. */
 export const isOffline = (config: BetaEnvironment['config']): boolean =>
   config.type === 'cloud' && config.networking.type === 'limited';
+
+/** Tells whether its sessions reach the MCP servers of their agents. */
+export const reachesServers = (config: BetaEnvironment['config']): boolean =>
+  !(config.type === 'cloud' && config.networking.type === 'limited') || config.networking.allow_mcp_servers;
 
 function refuseScope(scope: string | null | undefined): void {
   if (scope === 'account') throw unsupported('scope', 'only "organization" is served');

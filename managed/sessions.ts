@@ -14,7 +14,7 @@ import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
-import type { Environments } from './environments.ts';
+import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
@@ -22,6 +22,7 @@ import type { EventFact } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
+import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { patchMetadata } from './shapes/parse.ts';
 import {
@@ -67,6 +68,11 @@ export class Sessions {
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
     const agent = await this.#chooseAgent(body.agent);
+    if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
+      throw invalid(
+        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
+        'environment_id',
+      );
     const budget = body.budget?.max_list_cost.amount;
     if (budget !== undefined) requirePrice(agent.model.id);
     const problem = optionsProblem(optionsOfAgent(agent, environment, '/'));
@@ -106,12 +112,15 @@ export class Sessions {
     const own: BetaManagedAgentsSessionAgent = { ...agent, multiagent: null };
     if (typeof choice === 'string' || choice.type === 'agent') return own;
     refuseUnserved(choice, 'agent.');
-    return {
+    const changed: BetaManagedAgentsSessionAgent = {
       ...own,
       ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
       ...(choice.system !== undefined && { system: choice.system }),
       ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
+      ...(choice.mcp_servers !== undefined && { mcp_servers: choice.mcp_servers }),
     };
+    refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
+    return changed;
   }
 
   /** Throws ManagedError 404. */

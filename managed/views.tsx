@@ -218,7 +218,7 @@ const toolsOf = ({ tools }: Agent): string =>
     .flatMap((tool) => {
       if (tool.type === 'agent_toolset_20260401')
         return tool.configs.filter(({ enabled }) => enabled).map(({ name }) => name);
-      return showUnseen('name' in tool ? tool.name : tool.type);
+      return showUnseen(tool.type === 'custom' ? tool.name : `MCP server ${tool.mcp_server_name}`);
     })
     .join(', ') || 'none';
 

@@ -9,6 +9,7 @@ import type { PermissionMode, PermissionRules } from '../workflows/contract/sess
 import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
 import type { PromptContext } from '../workflows/contract/prompt-context.ts';
 import type { Toolset } from '../workflows/contract/run-options.ts';
+import type { RunServer } from '../workflows/contract/mcp-servers.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
@@ -71,6 +72,8 @@ export type RunConfig = {
   readonly snapshots?: boolean;
   /** Tools whose calls somebody outside carries out (G53); absent: none. */
   readonly outsideTools?: readonly OutsideTool[];
+  /** MCP servers of this session alone (G54); absent: none. */
+  readonly mcpServers?: readonly RunServer[];
   /** The self-hosted environment whose workers run some of these; absent: none does. */
   readonly environment?: string;
   /** The toolset whose inputs file and shell tools take (G51); absent: our own. */

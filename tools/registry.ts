@@ -4,6 +4,7 @@ import { inputJsonSchema } from '../system/schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 import type { Log } from '../system/log.ts';
 import { awaitInTime } from '../system/async.ts';
+import type { RunServer } from '../workflows/contract/mcp-servers.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import type { Toolset } from '../workflows/contract/run-options.ts';
 
@@ -29,11 +30,12 @@ export type ToolRegistry = {
   endsRun?(name: string): boolean;
 };
 
-/** What a run says of the forms of its tools (G51), and those that it brings (G53). */
+/** What a run says of the forms of its tools (G51), and those that it brings (G53, G54). */
 export type ToolForms = {
   readonly toolset?: Toolset | undefined;
   readonly offline?: boolean | undefined;
   readonly outsideTools?: readonly OutsideTool[] | undefined;
+  readonly mcpServers?: readonly RunServer[] | undefined;
 };
 
 /** Returns the registry of a run. */

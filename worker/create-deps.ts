@@ -24,6 +24,7 @@ import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
 import { createRunRegistries } from '../tools/builtin/run-tools.ts';
+import { createRunServers } from '../tools/mcp/run-servers.ts';
 import { addFindTools } from '../tools/find-tools.ts';
 import { createChangingRegistry, createRegistry, type ToolRegistry, type ToolServers } from '../tools/registry.ts';
 import { createCallRunner } from '../activities/calls/call-runner.ts';
@@ -40,7 +41,7 @@ import { openStore } from '../store/values/open-store.ts';
 import { createSeenByTools } from '../store/view/seen-files.ts';
 import { createTranscripts } from '../store/transcript/transcripts.ts';
 import { readOutcome } from '../activities/calls/journal.ts';
-import type { ToolSource } from './config/config.ts';
+import type { ManagedSettings, ToolSource } from './config/config.ts';
 import { watchStore } from './monitor/watchers.ts';
 import { createRedactor } from './redact.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
@@ -74,6 +75,7 @@ export type DepsSettings = {
   /** Variables for commands and other tools, kept in this process. */
   readonly toolEnv?: ToolEnv | undefined;
   readonly webFetch?: WebSettings | undefined;
+  readonly managed?: ManagedSettings | undefined;
   readonly sandbox?: SandboxConfig | undefined;
   readonly skills?: readonly string[] | undefined;
   readonly workspaceSkills?: boolean | readonly string[] | undefined;
@@ -129,6 +131,14 @@ export async function createDeps(
     log,
   });
   const registry = addFindTools(all);
+  const runServers = createRunServers({
+    ...settings,
+    sandbox,
+    log,
+    known: settings.managed?.mcpServers ?? {},
+    fakeIpRanges: settings.webFetch?.fakeIpRanges,
+  });
+  const readConfig = createConfigReader(store);
   const hooks = createHookRunner(settings.hooks ?? {}, {
     env,
     pipes,
@@ -151,7 +161,7 @@ export async function createDeps(
   const memory = createMemory({ ...asking, log, transcripts, dataDir, consolidateAfter });
   const providers = [...(settings.attachments ?? []), memory.provider];
   const runner = createCallRunner(store, registry, hooks, {
-    registryOf: createRunRegistries(registry, builtin),
+    registryOf: createRunRegistries(all, builtin, runServers),
     ofHost,
     observe,
     traced: settings.traced ?? false,
@@ -184,12 +194,17 @@ export async function createDeps(
     store,
     live: openLive(settings, log),
     transcripts,
-    config: createConfigReader(store),
+    config: async (hash) => {
+      const config = await readConfig(hash);
+      await runServers.load(config.mcpServers);
+      return config;
+    },
     model: access.model,
     models,
     scripted: access.scripted,
     tools: runner,
     ...(servers && { servers }),
+    runServers,
     background,
     ...(prepared && { prepared }),
     worktrees: createWorktrees({ store, sandbox, dataDir, host }),

@@ -4,7 +4,7 @@ export { openWorker as createWorker } from './open-worker.ts';
 export type { CreateWorker } from './open-worker.ts';
 export type { RunningWorker } from './start-worker.ts';
 export { checkConfig, ConfigProblem, defineConfig } from './config/config.ts';
-export type { PerdureConfig, ToolSource } from './config/config.ts';
+export type { ManagedSettings, PerdureConfig, ToolSource } from './config/config.ts';
 export type { Versioning, WorkerDeployment } from './config/deployment.ts';
 export { loadConfig } from './config/load-config.ts';
 export type { LoadedConfig } from './config/load-config.ts';
@@ -27,6 +27,8 @@ export type { KeyAgent, WebSettings } from '../tools/builtin/files/options.ts';
 export type {
   AnswerServer,
   HttpServer,
+  KnownServer,
+  KnownServers,
   McpHeaders,
   McpServer,
   McpServers,

@@ -202,7 +202,12 @@ async function openParts(settings: StartWorker, opened: Close[]) {
   const deps = await createDeps({ ...config, ...settings, ...watchers, defaults, access, network });
   opened.push(async () => {
     deps.prepared?.close();
-    await Promise.all([deps.servers?.close(), deps.background?.close(), deps.snapshots?.close()]);
+    await Promise.all([
+      deps.servers?.close(),
+      deps.runServers?.close(),
+      deps.background?.close(),
+      deps.snapshots?.close(),
+    ]);
   });
   const commands = commandPolicy(deps.sandbox);
   recordCommandPolicy(Runtime.instance().metricMeter, commands);

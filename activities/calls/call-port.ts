@@ -45,10 +45,10 @@ export type CallRunner = {
   /** Returns those that a run has, where it chose other forms of them or brings its own. */
   definitionsOf(run: ToolForms): readonly ApiTool[];
   /**
-   * Asks the servers of tools for their lists (L44). Bounded in time, never throws: the last good
-   * list stays.
+   * Asks the servers of tools of a run for their lists (L44). Bounded in time, never throws: the
+   * last good list stays.
    */
-  refresh(): Promise<void>;
+  refresh(run: ToolForms): Promise<void>;
   /**
    * Tells the tools that were offered to the run that it has ended, and returns why some failed.
    * Never throws.

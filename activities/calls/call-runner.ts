@@ -86,7 +86,7 @@ export function createCallRunner(
       return registry.definitions();
     },
     definitionsOf: (run) => registryOf(run).definitions(),
-    refresh: async () => await registry.refresh?.(),
+    refresh: async (run) => await registryOf(run).refresh?.(),
     closeRun: (config, run) => closeTools(registryOf(config), config, run),
     bind(config, block, context) {
       const { session, queryId, depth, traceparent } = config;

@@ -65,6 +65,7 @@ export async function inherit(
       toolEnv: parent.toolEnv ?? {},
       ...(parent.instructions === false && { instructions: false }),
       ...(parent.offline && { offline: true }),
+      ...present({ mcpServers: options.mcpServers ?? parent.mcpServers }),
     },
     permissions: opened ? addTreeRules(permissions, parent.cwd, opened) : permissions,
     ...(parent.webSearch && { webSearch: parent.webSearch }),

@@ -54,7 +54,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     const inherited = request.agent ? await inherit(deps, attempt, request.agent, request.options) : null;
     if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
     const input = { ...request, options: inherited?.options ?? request.options };
-    await deps.servers?.refresh();
+    await Promise.all([deps.servers?.refresh(), deps.runServers?.refresh(input.options.mcpServers)]);
     const { step, options } = input;
     // Rules added for an agent are judged as any caller's are.
     const requested = { ...options, ...(request.options.permissions && { permissions: request.options.permissions }) };
@@ -94,7 +94,10 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
         cwd: cwd.path,
         folders,
         ...pickContexts(options),
-        instructions: deps.servers?.instructions(options.tools) ?? [],
+        instructions: [
+          ...(deps.servers?.instructions(options.tools) ?? []),
+          ...(deps.runServers?.instructions(options.mcpServers, options.tools) ?? []),
+        ],
         added: started.context.map(({ hook, text }) => `Added by the hook ${hook}:\n${text}`),
       },
       deps.now(),
@@ -199,7 +202,11 @@ function takeSnapshot(
     ...(effort && { effort }),
     ...(webSearch && { webSearch }),
     ...present({ deferAbove: deferLimit(defaults.deferTools, found.models[0].window) }),
-    ...present({ outsideTools: options.outsideTools, environment: options.environment }),
+    ...present({
+      outsideTools: options.outsideTools,
+      mcpServers: options.mcpServers,
+      environment: options.environment,
+    }),
     ...(defaults.toolNames && { toolNames: defaults.toolNames }),
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,
@@ -257,8 +264,8 @@ function checkRuleNames(
   options: RunOptions,
   warned: RecentMap<string, true>,
 ): { readonly mistaken?: string } {
-  // A rule for another agent's custom tool is no mistake because this one has a tool named like it.
-  const { outsideTools = [], ...others } = options;
+  // A rule for another agent's tool is no mistake because this one has a tool named like it.
+  const { outsideTools: _, mcpServers: __, ...others } = options;
   const own = tools.definitionsOf(others).map(({ name }) => name);
   // A rule about it holds, whether it is offered or not.
   const names = own.includes(WEB_SEARCH) ? own : [...own, WEB_SEARCH];
@@ -266,7 +273,8 @@ function checkRuleNames(
   const there = `there are ${own.join(', ')}`;
   const mistaken = mistakenRule(rules, names);
   if (mistaken !== undefined) return { mistaken: `${mistaken} (${there})` };
-  const idle = findIdleRules(rules, [...names, ...outsideTools.map(({ name }) => name)]);
+  const brought = tools.definitionsOf(options).map(({ name }) => name);
+  const idle = findIdleRules(rules, [...names, ...brought]);
   const warning = idle.length === 0 ? undefined : `${describeIdle(idle)}: ${there}`;
   if (warning !== undefined && !warned.get(warning)) log('warn', warning);
   if (warning !== undefined) warned.set(warning, true);
@@ -300,9 +308,10 @@ function findMissingTool(
   const own = tools.definitionsOf(forms).map(({ name }) => name);
   const names = maySearch && !own.includes(WEB_SEARCH) ? [...own, WEB_SEARCH] : own;
   // A server may be away, and its tools come and go.
+  const serverNames = [...(servers?.names ?? []), ...(forms.mcpServers ?? []).map((server) => server.name)];
   const isOfServer = (name: string): boolean =>
     name === RESOURCES ||
-    servers?.names.some((server) => name === `${SERVER_PREFIX}${server}` || findServerName(name) === server) === true;
+    serverNames.some((server) => name === `${SERVER_PREFIX}${server}` || findServerName(name) === server);
   const missing = wanted.find((name) => !names.includes(name) && !isOfServer(name));
   if (missing === undefined) return undefined;
   if (missing === WEB_SEARCH)

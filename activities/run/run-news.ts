@@ -18,7 +18,7 @@ const MOST_TOLD = 1_000;
 const MOST_FILES = 5;
 
 export function createRunNews(
-  deps: Pick<Deps, 'skills' | 'dataDir' | 'tools' | 'servers'>,
+  deps: Pick<Deps, 'skills' | 'dataDir' | 'tools' | 'servers' | 'runServers'>,
 ): (config: RunConfig) => Promise<readonly Notice[]> {
   const toldTexts = new RecentMap<string, true>(MOST_TOLD);
   return async (config) => {
@@ -47,11 +47,15 @@ function describeUnknown({ name, price, window, assumed }: RunModel): string | n
 }
 
 /** Says which tools are left to be found and which are left out; an agent's watchers were told. */
-function listAboutTools({ tools, servers }: Pick<Deps, 'tools' | 'servers'>, config: RunConfig): readonly string[] {
+function listAboutTools(
+  { tools, servers, runServers }: Pick<Deps, 'tools' | 'servers' | 'runServers'>,
+  config: RunConfig,
+): readonly string[] {
   if (config.agent) return [];
   const offered = tools.definitionsOf(config).filter(({ name }) => isListed(config.tools, name));
   const { deferred } = chooseTools(offered, config.deferAbove);
-  return [...describeDeferral(deferred.length, countTokens(deferred)), ...(servers?.leftOut() ?? [])];
+  const leftOut = [...(servers?.leftOut() ?? []), ...(runServers?.leftOut(config.mcpServers) ?? [])];
+  return [...describeDeferral(deferred.length, countTokens(deferred)), ...leftOut];
 }
 
 /**

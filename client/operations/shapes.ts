@@ -32,6 +32,8 @@ export const prompt: z.ZodType<Prompt> = z.union([
     .readonly(),
 ]);
 
+const serverTool = z.looseObject({ enabled: z.boolean(), policy: z.enum(['always_allow', 'always_ask', 'auto']) });
+
 /** The client checks the bounds of all options, so their fields have types only. */
 const shapesOfKinds: Readonly<Record<OptionKind, z.ZodType>> = {
   choice: text,
@@ -43,6 +45,7 @@ const shapesOfKinds: Readonly<Record<OptionKind, z.ZodType>> = {
   pairs: z.record(text, text),
   rules: z.strictObject({ allow: list.optional(), deny: list.optional(), ask: list.optional() }),
   schema: z.record(text, z.unknown()),
+  servers: z.array(z.looseObject({ name: text, url: text, config: serverTool, tools: z.record(text, serverTool) })),
   switch: z.boolean(),
   text,
   time: z.number(),

@@ -115,6 +115,8 @@ export function noticeText(notice: Notice): string {
     case 'about_skills':
     case 'about_tools':
       return oneLine(notice.text, 500);
+    case 'server_away':
+      return `the MCP server ${oneLine(notice.server, 60)} is away, and the run goes on without it: ${oneLine(notice.detail, 500)}`;
     case 'compaction_failed': {
       const now = notice.spent ? '; it is not tried again in this run' : '';
       return `compacting failed${now}: ${oneLine(notice.detail, 500)}`;

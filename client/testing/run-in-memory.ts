@@ -95,6 +95,7 @@ export async function runInMemory(setup: InMemory): Promise<RanInMemory> {
   } finally {
     await deps.hooks.close();
     await deps.servers?.close();
+    await deps.runServers?.close();
     await deps.background?.close();
     await access.close();
     await model.close();

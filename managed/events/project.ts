@@ -3,6 +3,7 @@
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
 import type { Entry, Outcome } from '../../client/index.ts';
 import { rewoundIn } from '../../store/log/entries.ts';
+import type { Notice } from '../../workflows/contract/activities.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { formatMicros } from '../ids.ts';
 import { budgetParts, budgetUpdate } from './budget-parts.ts';
@@ -109,10 +110,25 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'snip':
     case 'epoch':
     case 'files':
+      return { parts: [], next: {} };
     case 'notice':
+      return { parts: noticeParts(projection, entry.notice), next: {} };
     case 'transition':
       return { parts: [], next: {} };
   }
+}
+
+/** The run goes on without the server, which is tried again. */
+function noticeParts(projection: Projection, notice: Notice): readonly Part[] {
+  if (notice.kind !== 'server_away') return [];
+  const { server: mcp_server_name, detail: message, unauthorized } = notice;
+  const type = 'session.error';
+  const facts = { mcp_server_name, message, retry_status: { type: 'retrying' } as const };
+  const error = unauthorized
+    ? ({ ...facts, type: 'mcp_authentication_failed_error' } as const)
+    : ({ ...facts, type: 'mcp_connection_failed_error' } as const);
+  const id = partId(projection, projection.position, 'error', mcp_server_name);
+  return [{ id, type, make: (about) => ({ ...about, type, error }) }];
 }
 
 function messagePart(projection: Projection, entry: Extract<Entry, { kind: 'user' }>): Part {

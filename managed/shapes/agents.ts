@@ -6,6 +6,9 @@ import { flag, metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
 
 const LONGEST_SYSTEM = 100_000;
 const MOST_TOOLS = 128;
+const LONGEST_TOOL = 128;
+/** Tools of one MCP server, as many as it may have. */
+const MOST_CONFIGS = 200;
 
 const level = z.enum(['low', 'medium', 'high', 'xhigh', 'max']);
 
@@ -80,10 +83,13 @@ export const toolset = z.strictObject({
   default_config: z.strictObject(rules).nullable().optional(),
 });
 
-const mcpToolset = z.strictObject({
+export const mcpToolset = z.strictObject({
   type: z.literal('mcp_toolset'),
   mcp_server_name: z.string(),
-  configs: z.array(z.strictObject({ name: z.string(), ...rules })).optional(),
+  configs: z
+    .array(z.strictObject({ name: z.string().min(1).max(LONGEST_TOOL), ...rules }))
+    .max(MOST_CONFIGS)
+    .optional(),
   default_config: z.strictObject(rules).nullable().optional(),
 });
 

@@ -134,6 +134,12 @@ export const notice = standFor<Notice>()(
     textNotice('about_model', ['text']),
     textNotice('about_skills', ['text']),
     textNotice('about_tools', ['text']),
+    z.strictObject({
+      kind: z.literal('server_away'),
+      server: z.string(),
+      detail: z.string(),
+      unauthorized: z.literal(true).optional(),
+    }),
     textNotice('hook_failed', ['hook', 'detail']),
     z.strictObject({
       kind: z.literal('preamble_changed'),

@@ -146,6 +146,7 @@ const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
   about_model: true,
   about_skills: true,
   about_tools: true,
+  server_away: true,
   compaction_failed: true,
   repaired: true,
   hook_failed: true,

@@ -113,6 +113,7 @@ export function noticeForModel(notice: Notice): string | null {
     case 'about_model':
     case 'about_skills':
     case 'about_tools':
+    case 'server_away':
     case 'compaction_failed':
     case 'hook_failed':
       return null;

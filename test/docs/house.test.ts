@@ -71,10 +71,10 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['models', 'models/'],
   ['people', 'tools/people/'],
   ['tool', 'tools/'],
-  ['mcp servers', 'tools/mcp/'],
   ['files', 'tools/builtin/files/'],
   ['shell and search', 'tools/builtin/shell/', 'tools/builtin/search/'],
   ['web', 'tools/builtin/web/'],
+  ['mcp servers', 'tools/mcp/'],
   ['rules', 'tools/rules/'],
   ['built-in tools', 'tools/builtin/'],
   [

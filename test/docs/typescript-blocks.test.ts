@@ -34,6 +34,7 @@ const PAGE_HAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     client: `declare const client: import('@anthropic-ai/sdk').Anthropic;`,
     session: 'declare const session: { readonly id: string };',
     lookUp: 'declare const lookUp: (input: object) => Promise<string>;',
+    token: 'declare const token: () => Promise<string>;',
   },
   'docs/mcp.md': { token: 'declare const token: () => Promise<string>;' },
   'docs/scripted-model.md': {

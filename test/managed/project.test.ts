@@ -98,6 +98,27 @@ describe('a turn', () => {
     expect(events.find(({ type }) => type === 'agent.mcp_tool_result')).toMatchObject({ mcp_tool_use_id: use?.id });
   });
 
+  test('without a server of its agent has an error that names it, and goes on (G40 G54)', () => {
+    const away = (server: string, unauthorized?: true): Entry => ({
+      kind: 'notice',
+      notice: { kind: 'server_away', server, detail: 'it is not there', ...(unauthorized && { unauthorized }) },
+    });
+    const events = written(project([...turn.slice(0, 2), away('shop'), away('bank', true), ...turn.slice(2)]));
+    expect(events.slice(2, 5)).toMatchObject([
+      {
+        type: 'session.error',
+        error: {
+          type: 'mcp_connection_failed_error',
+          mcp_server_name: 'shop',
+          message: 'it is not there',
+          retry_status: { type: 'retrying' },
+        },
+      },
+      { type: 'session.error', error: { type: 'mcp_authentication_failed_error', mcp_server_name: 'bank' } },
+      { type: 'span.model_request_start' },
+    ]);
+  });
+
   test('that is opened without a message is told as running before anything else (G34)', () => {
     expect(typesOf([started(1, T), reply([textBlock('x')])]).slice(0, 2)).toEqual([
       'session.status_running',

@@ -70,13 +70,11 @@ describe('agents', () => {
   });
 
   const refusals: readonly (readonly [string, object])[] = [
-    ['mcp_servers', { mcp_servers: [{ type: 'url', name: 'a', url: 'https://a.example' }] }],
     ['skills', { skills: [{ type: 'anthropic', skill_id: 'xlsx' }] }],
     ['multiagent', { multiagent: { type: 'multiagent_20261001' } }],
     ['execution_identity', { execution_identity: { type: 'aws_role', role_arn: 'arn' } }],
     ['model.speed', { model: { id: 'm', speed: 'fast' } }],
     ['model.inference_geo', { model: { id: 'm', inference_geo: 'eu' } }],
-    ['tools.0', { tools: [{ type: 'mcp_toolset', mcp_server_name: 'a' }] }],
     [
       'tools.0.configs.0.allowed_domains',
       { tools: [{ type: 'agent_toolset_20260401', configs: [{ name: 'web_fetch', allowed_domains: ['a.example'] }] }] },
@@ -131,7 +129,6 @@ describe('environments', () => {
 
   test.each([
     ['config.networking.allowed_hosts', { config: limited({ allowed_hosts: ['a.example'] }) }],
-    ['config.networking.allow_mcp_servers', { config: limited({ allow_mcp_servers: true }) }],
     ['config.networking.allow_package_managers', { config: limited({ allow_package_managers: true }) }],
     ['config.packages', { config: { type: 'cloud', packages: { pip: ['requests'] } } }],
     ['scope', { scope: 'account' }],

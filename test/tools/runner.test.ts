@@ -110,9 +110,9 @@ test('definitions are those of the last refresh (L44)', async () => {
   const registry = createChangingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });
   const calls = createCallRunner(memoryStore(), registry, noHooks);
   expect(calls.definitions).toEqual([]);
-  await calls.refresh();
+  await calls.refresh({});
   expect(calls.definitions.map(({ name }) => name)).toEqual(['came']);
-  await expect(runner([]).calls.refresh()).resolves.toBeUndefined();
+  await expect(runner([]).calls.refresh({})).resolves.toBeUndefined();
 });
 
 const enriching = (backfill: (input: Record<string, unknown>) => unknown): Tool =>

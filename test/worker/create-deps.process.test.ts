@@ -43,7 +43,7 @@ test('tools given by a function are there when the worker starts, and what they 
     made.tools.definitions.map(({ name }) => name).filter((name) => ['first', 'second'].includes(name));
   expect(others()).toEqual(['first']);
   names = ['second'];
-  await made.tools.refresh();
+  await made.tools.refresh({});
   expect(others()).toEqual(['second']);
   expect(made.tools.definitions.map(({ name }) => name)).toContain('bash');
 });

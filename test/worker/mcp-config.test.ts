@@ -55,3 +55,23 @@ test.each([
 ] as const)('%s is told in one sentence that names it (L74)', (_what, mcpServers, told) => {
   expect(() => checkConfig({ mcpServers }, 'f')).toThrow(new ConfigProblem(`f: ${told}`));
 });
+
+test('servers that sessions may name are known by their addresses (G54)', () => {
+  const managed = { mcpServers: { 'https://shop.example/mcp': { headers: { authorization: 'x' }, trusted: true } } };
+  expect(checkConfig({ managed }, 'f')).toEqual({ managed });
+});
+
+test.each([
+  [
+    'an address that is none',
+    { shop: {} },
+    'a key of "managed.mcpServers" is "shop": give an address that begins with https:// or http://',
+  ],
+  [
+    'people who answer such a server',
+    { 'https://a.example/': { asksPeople: true } },
+    '"managed.mcpServers.https://a.example/.asksPeople" is no key of the configuration: remove it or correct its name',
+  ],
+] as const)('%s is told in one sentence that names it (G54)', (_what, mcpServers, told) => {
+  expect(() => checkConfig({ managed: { mcpServers } }, 'f')).toThrow(new ConfigProblem(`f: ${told}`));
+});

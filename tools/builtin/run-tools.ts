@@ -9,6 +9,8 @@ import {
 import type { Tool } from '../tool.ts';
 import { createBashTool } from './bash.ts';
 import { addOutsideTools } from '../outside-tools.ts';
+import { addFindTools } from '../find-tools.ts';
+import type { RunServers } from '../mcp/run-servers.ts';
 import type { OutsideTool } from '../../workflows/contract/waits.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { createToolset } from './toolset.ts';
@@ -17,17 +19,35 @@ import { createWebFetchTool } from './web-fetch.ts';
 /** By name, the tools that take the place of the worker's own. Null: the run has none of the name. */
 type Replacements = ReadonlyMap<string, Tool | null>;
 
-/** Returns the registry of a run: the same one for runs that chose the same. */
-export function createRunRegistries(base: ToolRegistry, options: BuiltinOptions): RegistryOfRun {
+/**
+ * Returns the registry of a run: the same one for runs that chose the same. `base` has no
+ * `find_tools` yet, which finds those of the run's servers, too.
+ */
+export function createRunRegistries(
+  base: ToolRegistry,
+  options: BuiltinOptions,
+  servers?: Pick<RunServers, 'registryOf'>,
+): RegistryOfRun {
+  const formOf = chooseForms(base, options);
+  const finding = new WeakMap<ToolRegistry, ToolRegistry>();
+  return withOutsideTools((run) => {
+    const all = servers?.registryOf(formOf(run), run.mcpServers) ?? formOf(run);
+    const registry = finding.get(all) ?? addFindTools(all);
+    finding.set(all, registry);
+    return registry;
+  });
+}
+
+function chooseForms(base: ToolRegistry, options: BuiltinOptions): RegistryOfRun {
   const known = new Map<string, ToolRegistry>();
-  return withOutsideTools(({ toolset, offline = false }) => {
+  return ({ toolset, offline = false }) => {
     if (toolset === undefined && !offline) return base;
     const key = `${toolset} ${offline}`;
     const parts = { ...options, offline };
     const registry = known.get(key) ?? replaceTools(base, toolset ? createToolset(parts) : offlineTools(parts));
     known.set(key, registry);
     return registry;
-  });
+  };
 }
 
 /** A run that brings tools has a registry with these, made once. */

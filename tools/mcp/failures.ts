@@ -36,11 +36,22 @@ export const joinReasons = (reason: string, more: string): string => (more === '
 export class ServerAway extends Error {
   override readonly name = 'Away';
   readonly fatal: boolean;
-  constructor(message: string, fatal: boolean, cause?: unknown) {
+  /** The end of a sentence, which does not change while the server is away for the same reason. */
+  readonly reason: string;
+  readonly unauthorized: boolean;
+  constructor(
+    message: string,
+    fatal: boolean,
+    { reason = message, unauthorized = false, cause }: ServerAwayFacts = {},
+  ) {
     super(message, { cause });
     this.fatal = fatal;
+    this.reason = reason;
+    this.unauthorized = unauthorized;
   }
 }
+
+type ServerAwayFacts = { readonly reason?: string; readonly unauthorized?: boolean; readonly cause?: unknown };
 
 /** The headers of the configuration could not be had. */
 export class NoHeaders extends Error {
@@ -53,6 +64,13 @@ export class NoHeaders extends Error {
  */
 export function isRunEnding(server: McpServer, error: unknown): boolean {
   return 'url' in server && server.missingCredentials === 'end' && isForWantOfCredentials(error);
+}
+
+/** Tells whether the server refused the credentials, or there were none. */
+export function isUnauthorized(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { status, kind } = error as { readonly status?: unknown; readonly kind?: unknown };
+  return kind === 'unauthorized' || status === 403 || isForWantOfCredentials(error) || isUnauthorized(error.cause);
 }
 
 function isForWantOfCredentials(error: unknown): boolean {

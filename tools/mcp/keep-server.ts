@@ -4,7 +4,7 @@
 import type { Log } from '../../system/log.ts';
 import { awaitInTime, TimedOut, runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { ServerAway, isRunEnding, joinReasons, McpError, appendLastWords } from './failures.ts';
+import { ServerAway, isRunEnding, isUnauthorized, joinReasons, McpError, appendLastWords } from './failures.ts';
 import type { Link, LinkNews, OpenLink } from './link.ts';
 import { type ListedTool, listTools } from './list-tools.ts';
 import { CONNECT_MS, type McpBounds, type McpServer, SERVER_BOUNDS } from './servers.ts';
@@ -15,6 +15,8 @@ export type KeepOptions = {
   readonly log: Log;
   /** Returns milliseconds, of any origin. */
   readonly now?: () => number;
+  /** Milliseconds without a use after which the connection is closed until the next. Absent: never. */
+  readonly idleMs?: number;
 };
 
 type KeptList = { readonly tools: readonly ListedTool[]; readonly print: string };
@@ -59,6 +61,11 @@ export class KeptServer {
   #nextAt = 0;
   #why = '';
   #isFatal = false;
+  #isUnauthorized = false;
+  /** The connection was closed because nothing used it. */
+  #isResting = false;
+  #usedAt = 0;
+  #rest: NodeJS.Timeout | null = null;
   #last = { instructions: '', hasResources: false };
 
   /** Connects at once. */
@@ -68,6 +75,7 @@ export class KeptServer {
     this.#keeping = keeping;
     this.#connectMs = settings.connectTimeoutMs ?? CONNECT_MS;
     this.#now = keeping.now ?? (() => performance.now());
+    this.#noteUse();
     void this.#begin();
   }
 
@@ -91,12 +99,13 @@ export class KeptServer {
 
   /** The reason why the server is away; null while it works, or is being connected. */
   get away(): ServerAway | null {
-    return this.#current === null && this.#opening === null ? this.#away() : null;
+    return this.#current === null && this.#opening === null && !this.#isResting ? this.#away() : null;
   }
 
   /** Waits for a new list, in bounds. Never throws. */
   async refresh(): Promise<void> {
     if (this.#closing.signal.aborted) return;
+    this.#noteUse();
     this.#askIfDue();
     const pending = this.#pending;
     if (pending === null || pending.late) return;
@@ -120,6 +129,7 @@ export class KeptServer {
 
   /** Connects if need be. Throws Away, and what the signal is aborted with. */
   async link(signal: AbortSignal): Promise<Link> {
+    this.#noteUse();
     if (this.#current !== null) return this.#current.link;
     if (this.#opening === null && this.#now() < this.#nextAt) throw this.#away();
     if (this.#closing.signal.aborted)
@@ -135,6 +145,7 @@ export class KeptServer {
       return await work();
     } finally {
       const left = (this.#uses.get(link) ?? 1) - 1;
+      this.#noteUse();
       if (left > 0) this.#uses.set(link, left);
       else this.#uses.delete(link);
       if (left === 0 && this.#current?.link !== link) void link.close();
@@ -165,13 +176,36 @@ export class KeptServer {
 
   async close(): Promise<void> {
     this.#closing.abort();
+    if (this.#rest !== null) clearTimeout(this.#rest);
     const link = this.#current?.link;
     this.#current = null;
     await Promise.all([link?.close(), awaitInTime(this.#attempt, undefined, LONGEST_END_MS)]);
   }
 
+  #noteUse(): void {
+    const { idleMs } = this.#keeping;
+    this.#usedAt = this.#now();
+    if (idleMs === undefined || this.#rest !== null || this.#closing.signal.aborted) return;
+    this.#rest = setTimeout(() => this.#restIfIdle(idleMs), idleMs).unref();
+  }
+
+  #restIfIdle(idleMs: number): void {
+    this.#rest = null;
+    const link = this.#current?.link;
+    if (link === undefined && this.#opening === null) return;
+    const left = this.#usedAt + idleMs - this.#now();
+    if (left > 0 || this.#opening !== null || this.#uses.size > 0) {
+      this.#rest = setTimeout(() => this.#restIfIdle(idleMs), Math.max(left, 1_000)).unref();
+      return;
+    }
+    this.#current = null;
+    this.#isResting = true;
+    void link?.close();
+  }
+
   #begin(): Promise<Link> {
     this.#current = null;
+    this.#isResting = false;
     const isFirst = this.#list === null && this.#failures === 0;
     const opening = this.#connect();
     this.#opening = opening;
@@ -267,6 +301,7 @@ export class KeptServer {
     this.#failures += 1;
     this.#why = reason;
     this.#isFatal = isRunEnding(this.settings, cause);
+    this.#isUnauthorized = isUnauthorized(cause);
     this.#warn(appendLastWords(reason, lastWords));
   }
 
@@ -274,7 +309,7 @@ export class KeptServer {
     const seconds = Math.ceil((this.#nextAt - this.#now()) / 1_000);
     const again = seconds > 0 ? `in ${seconds} s` : 'with the next call';
     const text = `The MCP server ${this.name} is away: ${this.#why}. It is connected again ${again}.`;
-    return new ServerAway(text, this.#isFatal, cause);
+    return new ServerAway(text, this.#isFatal, { reason: this.#why, unauthorized: this.#isUnauthorized, cause });
   }
 
   /** Warns of each problem only once. */

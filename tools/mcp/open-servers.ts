@@ -30,7 +30,7 @@ import { z } from 'zod';
 import type { CallClock } from './call-clock.ts';
 import { resourceContents, toResourcesOutput } from './results.ts';
 
-type ServerSurroundings = {
+export type ServerSurroundings = {
   readonly env: Environment;
   readonly sandbox: Pick<Sandbox, 'kind' | 'hold' | 'programs' | 'refusal'>;
   /** Hidden from servers that are processes. */
@@ -83,14 +83,14 @@ export function openServers(
   };
 }
 
-function describeLeftOut({ name, leftOut }: KeptServer): readonly string[] {
+export function describeLeftOut({ name, leftOut }: KeptServer): readonly string[] {
   const [first] = leftOut;
   if (first === undefined) return [];
   const more = leftOut.length === 1 ? '' : ` (and ${leftOut.length - 1} more)`;
   return [`left out of the MCP server ${name}: ${first}${more}`];
 }
 
-function buildServerProcesses({ env, sandbox, dataDir }: ServerSurroundings): ServerProcesses {
+export function buildServerProcesses({ env, sandbox, dataDir }: ServerSurroundings): ServerProcesses {
   const hold = (argv: readonly string[]): readonly string[] => sandbox.hold(argv, dataDir);
   const pipes = pipePlace(sandbox.programs, dataDir);
   const { refusal, kind } = sandbox;
@@ -123,12 +123,22 @@ export async function tryServer(
   }
 }
 
-function addServerTools(
+/** Makes the tools of a server from its list, in the same order. */
+type MakeTools = (server: KeptServer, listed: readonly ListedTool[]) => readonly Tool[];
+
+const makeAll: MakeTools = (server, listed) => listed.map((each) => createServerTool(server, each));
+
+/** Adds the tools of servers to a registry, whose own tools go before those of the same name. */
+export function addServerTools(
   base: ToolRegistry,
   servers: readonly KeptServer[],
   refresh: () => Promise<void>,
+  {
+    makeTools = makeAll,
+    hasResources = true,
+  }: { readonly makeTools?: MakeTools; readonly hasResources?: boolean } = {},
 ): ToolRegistry {
-  const registryOf = createToolLookup(servers);
+  const registryOf = createToolLookup(servers, makeTools, hasResources);
   let known: {
     readonly own: unknown;
     readonly others: unknown;
@@ -150,18 +160,20 @@ function addServerTools(
     refresh: async () => void (await Promise.all([base.refresh?.(), refresh()])),
     async arrive(name, signal) {
       if (base.get(name) !== undefined) return;
-      const arriving = name === RESOURCES ? awaitResources(servers, signal) : ofName(name)?.arrive(signal);
+      const arriving =
+        name === RESOURCES && hasResources ? awaitResources(servers, signal) : ofName(name)?.arrive(signal);
       // `whyMissing` tells why it did not come, and the stopped call tells of a stop.
-      await arriving?.catch(() => undefined);
+      await (arriving?.catch(() => undefined) ?? base.arrive?.(name, signal));
     },
     whyMissing(name) {
-      if (name === RESOURCES && servers.some(({ tools }) => tools === null))
+      if (name === RESOURCES && hasResources && servers.some(({ tools }) => tools === null))
         return 'Not run: no MCP server with resources is connected yet: make the call again later.';
       const server = ofName(name);
-      if (server === undefined || server.tools !== null) return undefined;
+      if (server === undefined) return base.whyMissing?.(name);
+      if (server.tools !== null) return undefined;
       return `Not run: ${server.away?.message ?? `the MCP server ${server.name} is not connected yet: make the call again later.`}`;
     },
-    endsRun: (name) => ofName(name)?.away?.fatal ?? false,
+    endsRun: (name) => ofName(name)?.away?.fatal ?? base.endsRun?.(name) ?? false,
   };
 }
 
@@ -175,7 +187,11 @@ async function awaitResources(servers: readonly KeptServer[], signal: AbortSigna
 }
 
 /** Makes the tools by name, anew only when a list has changed. */
-function createToolLookup(servers: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
+function createToolLookup(
+  servers: readonly KeptServer[],
+  makeTools: MakeTools,
+  hasResources: boolean,
+): () => ReadonlyMap<string, Tool> {
   let before: readonly (readonly ListedTool[] | boolean | null)[] = [];
   let tools: ReadonlyMap<string, Tool> = new Map();
   return () => {
@@ -183,8 +199,8 @@ function createToolLookup(servers: readonly KeptServer[]): () => ReadonlyMap<str
     if (now.some((one, at) => one !== before[at])) {
       before = now;
       const all = [
-        ...servers.flatMap((server) => (server.tools ?? []).map((listed) => createServerTool(server, listed))),
-        ...(servers.some((server) => server.hasResources) ? [createResourcesTool(servers)] : []),
+        ...servers.flatMap((server) => makeTools(server, server.tools ?? [])),
+        ...(hasResources && servers.some((server) => server.hasResources) ? [createResourcesTool(servers)] : []),
       ];
       tools = new Map(all.map((tool) => [tool.name, tool]));
     }
@@ -196,7 +212,10 @@ function createToolLookup(servers: readonly KeptServer[]): () => ReadonlyMap<str
  * Collects instructions. They are others' words: the model is told whose, and that they change no
  * rule.
  */
-function collectInstructions(servers: readonly KeptServer[], tools: readonly string[] | undefined): readonly string[] {
+export function collectInstructions(
+  servers: readonly KeptServer[],
+  tools: readonly string[] | undefined,
+): readonly string[] {
   let room = MOST_INSTRUCTIONS;
   return servers.flatMap((server) => {
     const text = server.instructions.trim().slice(0, Math.min(room, SERVER_BOUNDS.instructions));

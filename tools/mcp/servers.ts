@@ -96,6 +96,15 @@ export type HttpServer = ServerOptions & {
   readonly missingCredentials?: 'tell' | 'end';
 };
 
+/** What a worker's configuration says of a server that a session may name. */
+export type KnownServer = Pick<
+  HttpServer,
+  'headers' | 'trusted' | 'timeoutMs' | 'progressTimeoutMs' | 'connectTimeoutMs'
+>;
+
+/** By address. One that is known is connected to wherever it leads; others in public alone. */
+export type KnownServers = Readonly<Record<string, KnownServer>>;
+
 export type McpHeaders = Readonly<Record<string, string>>;
 
 export type McpBounds = {

@@ -40,11 +40,14 @@ import type { PermissionMode, PermissionRules, RunOptions } from '../../workflow
 import { describeIssue, ISSUE_OPTIONS } from './issue-text.ts';
 import type { AgentLimits, AgentType } from '../../tools/agent-types.ts';
 import type { WebSettings } from '../../tools/builtin/files/options.ts';
-import type { McpServers } from '../../tools/mcp/servers.ts';
+import type { KnownServers, McpServers } from '../../tools/mcp/servers.ts';
 import { hooksSchema } from './hooks.ts';
 import { agentLimitsSchema, agentsSchema } from './agents.ts';
-import { mcpServersSchema } from './mcp-servers.ts';
+import { knownServersSchema, mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
+
+/** What holds for sessions of the Managed Agents API. */
+export type ManagedSettings = { readonly mcpServers?: KnownServers };
 
 export type ToolSource = readonly Tool[] | (() => readonly Tool[] | Promise<readonly Tool[]>);
 
@@ -109,6 +112,10 @@ const modelFacts = z
     webSearch: z.boolean(),
   })
   .partial();
+
+const managedSchema = z.strictObject({
+  mcpServers: knownServersSchema.optional(),
+} satisfies Readonly<Record<keyof ManagedSettings, unknown>>);
 
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
 
@@ -266,6 +273,8 @@ export const CONFIG_KEYS = {
   deferTools: forRuns<boolean | number>(z.union([z.boolean(), tokensSchema], 'give true, false or a number of tokens')),
   /** Servers whose tools are offered to runs, by name (L74). */
   mcpServers: forWorker<McpServers>(mcpServersSchema),
+  /** Servers that agents of the Managed Agents API may name, by address (G54). */
+  managed: forWorker<ManagedSettings>(managedSchema),
   /** Hosts and addresses that `web_fetch` may reach in addition to the public internet (L86). */
   webFetch: forWorker<WebSettings>(webFetchSchema),
   /**

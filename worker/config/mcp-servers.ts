@@ -1,16 +1,18 @@
 // The schema of the MCP servers in a configuration (L74).
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import type { HttpServer, StdioServer } from '../../tools/mcp/servers.ts';
+import type { HttpServer, KnownServer, StdioServer } from '../../tools/mcp/servers.ts';
+import { SERVER_NAME } from '../../workflows/contract/mcp-servers.ts';
 import { ISSUE_OPTIONS } from './issue-text.ts';
 import { missingCredentialsSchema, functionSchema, textSchema, millisecondsSchema } from './schema-parts.ts';
 
 const MOST_SERVERS = 50;
+const MOST_KNOWN = 500;
 /** Minutes of a day. */
 const DAY = 24 * 60;
 
 const nameRight = 'give 1 to 32 letters, digits, "-" or "_", no two "_" together and none at an end';
-const serverNameSchema = z.string(nameRight).regex(/^(?!_)(?!.*__)[A-Za-z0-9_-]{1,32}(?<!_)$/, nameRight);
+const serverNameSchema = z.string(nameRight).regex(SERVER_NAME, nameRight);
 
 const commonFields = {
   trusted: z.boolean().optional(),
@@ -40,11 +42,16 @@ const programSchema = z.strictObject({
 const urlRight = 'give an address that begins with https:// or http://';
 const headers = z.record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'give the name of a header'), z.string());
 
+const urlSchema = z
+  .string(urlRight)
+  .refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), urlRight);
+const headersSchema = z.union([functionSchema, headers]);
+
 const addressSchema = z.strictObject({
   ...commonFields,
   type: z.enum(['http', 'sse']),
-  url: z.string(urlRight).refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), urlRight),
-  headers: z.union([functionSchema, headers]).optional(),
+  url: urlSchema,
+  headers: headersSchema.optional(),
   missingCredentials: missingCredentialsSchema.optional(),
 } satisfies Readonly<Record<keyof HttpServer, unknown>>);
 
@@ -63,4 +70,20 @@ export const mcpServersSchema = z.record(serverNameSchema, serverSchema).superRe
   const { length } = Object.keys(servers);
   const message = `it has ${length} servers: give at most ${MOST_SERVERS}`;
   if (length > MOST_SERVERS) context.addIssue({ code: 'custom', message });
+});
+
+/** Servers that sessions may name, by address. Nobody answers what they ask. */
+const { trusted, timeoutMs, progressTimeoutMs, connectTimeoutMs } = commonFields;
+const knownServerSchema = z.strictObject({
+  trusted,
+  timeoutMs,
+  progressTimeoutMs,
+  connectTimeoutMs,
+  headers: headersSchema.optional(),
+} satisfies Readonly<Record<keyof KnownServer, unknown>>);
+
+export const knownServersSchema = z.record(urlSchema, knownServerSchema).superRefine((servers, context) => {
+  const { length } = Object.keys(servers);
+  const message = `it has ${length} servers: give at most ${MOST_KNOWN}`;
+  if (length > MOST_KNOWN) context.addIssue({ code: 'custom', message });
 });

@@ -111,6 +111,7 @@ export class PerdurePlugin implements WorkerPlugin {
     const close = async (): Promise<void> => {
       await deps.hooks.close();
       await deps.servers?.close();
+      await deps.runServers?.close();
       deps.prepared?.close();
       await deps.background?.close();
       for (const one of [deps.live, access, watchers, network]) await one.close();

@@ -152,6 +152,11 @@ export type Notice =
   | { readonly kind: 'about_skills'; readonly text: string }
   /** Tools of MCP servers that are left to be found, or left out. Only people are told (L74). */
   | { readonly kind: 'about_tools'; readonly text: string }
+  /**
+   * An MCP server of the run that cannot be reached, and why. `unauthorized`: it refused the
+   * worker's credentials, or wants some. Only people are told (G40).
+   */
+  | { readonly kind: 'server_away'; readonly server: string; readonly detail: string; readonly unauthorized?: true }
   /** A hook that crashed or timed out. Only people are told (L30). */
   | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string }
   /**

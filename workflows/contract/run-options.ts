@@ -4,6 +4,7 @@
 import { type ExtraFolders, extraFoldersProblem } from './extra-folders.ts';
 import { type Tags, tagsProblem } from './facts.ts';
 import { type Effort, efforts } from './loop.ts';
+import { mcpServersProblem, type RunServer } from './mcp-servers.ts';
 import { type PermissionMode, permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
 import { isOutsideTool, MOST_OUTSIDE, type OutsideTool } from './waits.ts';
 import { type PromptContext, promptContextProblem } from './prompt-context.ts';
@@ -42,6 +43,7 @@ export type OptionKind =
   | 'pairs'
   | 'rules'
   | 'schema'
+  | 'servers'
   | 'switch'
   | 'text'
   | 'time'
@@ -316,6 +318,13 @@ export const RUN_OPTIONS = {
    */
   outsideTools: defineOption<readonly OutsideTool[]>('tools', outsideToolsProblem, {
     says: 'tools whose calls somebody outside carries out, and gives the results of by the update `giveResult`',
+  }),
+  /**
+   * MCP servers of this session alone (G54), by streamable HTTP: the worker connects to them, with
+   * the headers of its own configuration. At most 20, 64 KB of JSON together.
+   */
+  mcpServers: defineOption<readonly RunServer[]>('servers', mcpServersProblem, {
+    says: 'MCP servers of the session: names, addresses, and the policies of their tools',
   }),
   /** The self-hosted environment whose workers run the tools of its sandbox (G74). */
   environment: textOption('environment', LONGEST_ENVIRONMENT, {

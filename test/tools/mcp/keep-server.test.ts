@@ -1,5 +1,5 @@
 // A server over the life of its worker: what is waited for, how long, and what its end does (L75).
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ServerAway, McpError } from '../../../tools/mcp/failures.ts';
 import { KeptServer } from '../../../tools/mcp/keep-server.ts';
 import type { Link, OpenLink } from '../../../tools/mcp/link.ts';
@@ -198,4 +198,28 @@ test('a stop of a call that waits for a connection is heeded', async () => {
   const waiting = server.link(stop.signal);
   stop.abort('interrupt');
   await expect(waiting).rejects.toBe('interrupt');
+});
+
+test('a connection that a call uses is kept, and ends once nothing has used it for a while (G54)', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const links = [fakeLink(() => Promise.resolve(['a'])), fakeLink(() => Promise.resolve(['a']))];
+  let opened = 0;
+  const open: OpenLink = () => Promise.resolve(links[opened++]!);
+  const about = { open, bounds: mcpBounds, log: () => undefined, idleMs: 60_000 };
+  const server = new KeptServer('odd', { command: 'x' }, about);
+  onTestFinished(() => server.close());
+  await server.refresh();
+  const link = await server.link(idle);
+  let end = (): void => undefined;
+  const call = server.using(link, () => new Promise<void>((resolve) => (end = resolve)));
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(links[0]?.isClosed).toBe(false);
+  end();
+  await call;
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(links[0]?.isClosed).toBe(false);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect([links[0]?.isClosed, server.away, server.tools?.map(({ name }) => name)]).toEqual([true, null, ['a']]);
+  expect(await server.link(idle)).toBe(links[1]);
 });

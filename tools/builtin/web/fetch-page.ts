@@ -117,7 +117,25 @@ type Answer = {
 };
 
 async function ask(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Answer> {
-  const { privateHosts, network, lookup: resolve, fakeIpRanges = [] } = rules;
+  const route = await findRoute(url, rules);
+  return route.kind === 'proxy'
+    ? await askProxy(url, route.fetch, route.label, signal)
+    : await askDirectly(url, route.options, signal);
+}
+
+/** How an address is asked: by a proxy, or on a connection with these options. */
+export type Route =
+  | { readonly kind: 'proxy'; readonly fetch: Network['fetch']; readonly label: string }
+  | { readonly kind: 'direct'; readonly options: RequestOptions };
+
+/**
+ * Judges an address and finds the route to it, which leads nowhere else. Throws PrivateAddress for
+ * one outside the public internet, unless its host is listed.
+ */
+export async function findRoute(
+  url: URL,
+  { privateHosts, network, lookup: resolve, fakeIpRanges = [] }: Omit<FetchRules, 'mayFollow' | 'timeoutMs'>,
+): Promise<Route> {
   const host = toHost(url);
   const isAllowed = isHostListed(privateHosts, host);
   if (!isAllowed) refusePrivate(host);
@@ -125,10 +143,10 @@ async function ask(url: URL, rules: FetchRules, signal: AbortSignal): Promise<An
   const proxy = network?.proxyFor(url) ?? null;
   if (network && proxy) {
     if (!isAllowed) await refuseBehindProxy(host, lookup);
-    return await askProxy(url, network.fetch, proxy.label, signal);
+    return { kind: 'proxy', fetch: network.fetch, label: proxy.label };
   }
   const how = isAllowed ? (resolve ? { lookup: resolve } : {}) : { lookup: createPublicLookup(lookup) };
-  return await askDirectly(url, { ...how, ...(network?.certificates && { ca: [...network.certificates] }) }, signal);
+  return { kind: 'direct', options: { ...how, ...(network?.certificates && { ca: [...network.certificates] }) } };
 }
 
 /** Asks on a connection of its own: one that is kept was judged for another call. */

@@ -1,0 +1,53 @@
+// Fetches for MCP servers that a session names (G54): from the public internet alone. As for
+// web_fetch (L86), the address that is judged is the one that is connected to.
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { Readable } from 'node:stream';
+import type { FetchLike } from '@modelcontextprotocol/client';
+import { PrivateAddress } from '../builtin/web/addresses.ts';
+import { type FetchRules, findRoute } from '../builtin/web/fetch-page.ts';
+
+/** Follows no redirect. Throws TypeError as fetch does, with the reason as its cause. */
+export function createPublicFetch(rules: Pick<FetchRules, 'fakeIpRanges' | 'lookup' | 'network'>): FetchLike {
+  return async (input, init = {}) => {
+    const url = new URL(input);
+    try {
+      const route = await findRoute(url, { ...rules, privateHosts: [] });
+      if (route.kind === 'proxy') return await route.fetch(url, { ...init, redirect: 'manual' });
+      return await send(url, init, route.options);
+    } catch (error) {
+      if (init.signal?.aborted === true) throw error;
+      throw toFetchError(error);
+    }
+  };
+}
+
+function toFetchError(error: unknown): TypeError {
+  if (!(error instanceof PrivateAddress)) return new TypeError('fetch failed', { cause: error });
+  const allowed = 'only the configuration of the worker can allow it ("managed.mcpServers")';
+  return new TypeError('fetch failed', { cause: new Error(`${error.message}: ${allowed}`, { cause: error }) });
+}
+
+/** Sends on a connection of its own: a kept one was judged for another request. */
+function send(url: URL, { method, headers, body, signal }: RequestInit, options: RequestOptions): Promise<Response> {
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const how = { ...options, method, headers: Object.fromEntries(new Headers(headers)), agent: false };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, signal ? { ...how, signal } : how);
+    outgoing.once('response', (response) => resolve(toResponse(response))).on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+function toResponse(answer: IncomingMessage): Response {
+  const { statusCode: status = 0, statusMessage: statusText = '' } = answer;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(answer.headersDistinct))
+    for (const value of values) headers.append(name, value);
+  const hasBody = !WITHOUT_BODY.has(status);
+  if (!hasBody) answer.resume();
+  const body = hasBody ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>) : null;
+  return new Response(body, { status, statusText, headers });
+}

@@ -1,0 +1,64 @@
+// The MCP servers that a run brings (G54): names, addresses and policies. Credentials are the
+// worker's, and never travel.
+
+/**
+ * What holds for a tool of such a server (G52). `always_allow`: a call runs unasked unless a rule
+ * of the worker asks or denies; `always_ask`: each call asks, whatever a rule allows; `auto`: rules
+ * and the mode decide.
+ */
+export type ServerToolConfig = { readonly enabled: boolean; readonly policy: 'always_allow' | 'always_ask' | 'auto' };
+
+/** `config` holds for the tools that `tools` does not name. `url`: of a streamable HTTP server. */
+export type RunServer = {
+  readonly name: string;
+  readonly url: string;
+  readonly config: ServerToolConfig;
+  readonly tools: Readonly<Record<string, ServerToolConfig>>;
+};
+
+export const MOST_RUN_SERVERS = 20;
+/** Characters of JSON of all servers of a run. */
+const LONGEST_SERVERS = 64 * 1024;
+const LONGEST_URL = 2_000;
+
+/** The names of MCP servers: a tool is named `mcp__server__tool`. */
+export const SERVER_NAME = /^(?!_)(?!.*__)[A-Za-z0-9_-]{1,32}(?<!_)$/;
+
+const policies = ['always_allow', 'always_ask', 'auto'] as const satisfies readonly ServerToolConfig['policy'][];
+
+type Fields<Type> = { readonly [Key in keyof Type]?: unknown };
+
+/** Options may come from any Temporal client. Returns a sentence for what is no list of servers. */
+export function mcpServersProblem(servers: unknown): string | undefined {
+  if (!Array.isArray(servers) || !servers.every(isRunServer))
+    return 'the MCP servers are no list of { name, url, config, tools }';
+  if (servers.length > MOST_RUN_SERVERS)
+    return `${servers.length} MCP servers are given: give at most ${MOST_RUN_SERVERS}`;
+  const names = servers.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) return `two MCP servers are named ${JSON.stringify(twice)}`;
+  const { length } = JSON.stringify(servers);
+  return length <= LONGEST_SERVERS
+    ? undefined
+    : `the MCP servers have ${length} characters of JSON: give at most ${LONGEST_SERVERS}`;
+}
+
+function isRunServer(value: unknown): value is RunServer {
+  const { name, url, config, tools } = (value ?? {}) as Fields<RunServer>;
+  return (
+    typeof name === 'string' &&
+    SERVER_NAME.test(name) &&
+    typeof url === 'string' &&
+    url.length <= LONGEST_URL &&
+    /^https?:\/\/./.test(url) &&
+    isToolConfig(config) &&
+    typeof tools === 'object' &&
+    tools !== null &&
+    Object.values(tools).every(isToolConfig)
+  );
+}
+
+function isToolConfig(value: unknown): value is ServerToolConfig {
+  const { enabled, policy } = (value ?? {}) as Fields<ServerToolConfig>;
+  return typeof enabled === 'boolean' && policies.some((known) => known === policy);
+}
