@@ -4,6 +4,7 @@ import { inputJsonSchema } from '../system/schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 import type { Log } from '../system/log.ts';
 import { awaitInTime } from '../system/async.ts';
+import type { RosterAgent } from '../workflows/contract/roster.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import type { Toolset } from '../workflows/contract/run-options.ts';
 
@@ -34,6 +35,7 @@ export type ToolForms = {
   readonly toolset?: Toolset | undefined;
   readonly offline?: boolean | undefined;
   readonly outsideTools?: readonly OutsideTool[] | undefined;
+  readonly roster?: readonly RosterAgent[] | undefined;
 };
 
 /** Returns the registry of a run. */

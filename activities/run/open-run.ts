@@ -199,7 +199,7 @@ function takeSnapshot(
     ...(effort && { effort }),
     ...(webSearch && { webSearch }),
     ...present({ deferAbove: deferLimit(defaults.deferTools, found.models[0].window) }),
-    ...present({ outsideTools: options.outsideTools, environment: options.environment }),
+    ...present({ outsideTools: options.outsideTools, roster: options.roster, environment: options.environment }),
     ...(defaults.toolNames && { toolNames: defaults.toolNames }),
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,

@@ -2,6 +2,7 @@
 import {
   type RegistryOfRun,
   type ToolDefinition,
+  type ToolForms,
   type ToolRegistry,
   buildDefinition,
   deriveRegistry,
@@ -9,7 +10,10 @@ import {
 import type { Tool } from '../tool.ts';
 import { createBashTool } from './bash.ts';
 import { addOutsideTools } from '../outside-tools.ts';
-import type { OutsideTool } from '../../workflows/contract/waits.ts';
+import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
+import type { RosterAgent } from '../../workflows/contract/roster.ts';
+import { agentDefaults } from '../agent-types.ts';
+import { createRosterTool } from './agent.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { createToolset } from './toolset.ts';
 import { createWebFetchTool } from './web-fetch.ts';
@@ -20,26 +24,38 @@ type Replacements = ReadonlyMap<string, Tool | null>;
 /** Returns the registry of a run: the same one for runs that chose the same. */
 export function createRunRegistries(base: ToolRegistry, options: BuiltinOptions): RegistryOfRun {
   const known = new Map<string, ToolRegistry>();
-  return withOutsideTools(({ toolset, offline = false }) => {
+  const registryOf: RegistryOfRun = ({ toolset, offline = false }) => {
     if (toolset === undefined && !offline) return base;
     const key = `${toolset} ${offline}`;
     const held = { ...options, offline };
     const registry = known.get(key) ?? replaceTools(base, toolset ? createToolset(held) : offlineTools(held));
     known.set(key, registry);
     return registry;
-  });
+  };
+  const { limits } = options.agents ?? agentDefaults;
+  const addRoster = (of: ToolRegistry, roster: readonly RosterAgent[]): ToolRegistry =>
+    replaceTools(of, new Map([[AGENT_TOOL, createRosterTool(roster, limits)]]));
+  return withOwn(
+    withOwn(registryOf, ({ roster }) => roster, addRoster),
+    ({ outsideTools }) => outsideTools,
+    addOutsideTools,
+  );
 }
 
-/** A run that brings tools has a registry with these, made once. */
-function withOutsideTools(registryOf: RegistryOfRun): RegistryOfRun {
-  const known = new WeakMap<readonly OutsideTool[], Map<ToolRegistry, ToolRegistry>>();
+/** A run that brings something for its tools has a registry with it, made once. */
+function withOwn<Own extends object>(
+  registryOf: RegistryOfRun,
+  ownOf: (run: ToolForms) => Own | undefined,
+  add: (base: ToolRegistry, own: Own) => ToolRegistry,
+): RegistryOfRun {
+  const known = new WeakMap<Own, Map<ToolRegistry, ToolRegistry>>();
   return (run) => {
-    const { outsideTools } = run;
+    const own = ownOf(run);
     const base = registryOf(run);
-    if (outsideTools === undefined) return base;
-    const ofTools = known.get(outsideTools) ?? new Map<ToolRegistry, ToolRegistry>();
-    const registry = ofTools.get(base) ?? addOutsideTools(base, outsideTools);
-    known.set(outsideTools, ofTools.set(base, registry));
+    if (own === undefined) return base;
+    const ofBases = known.get(own) ?? new Map<ToolRegistry, ToolRegistry>();
+    const registry = ofBases.get(base) ?? add(base, own);
+    known.set(own, ofBases.set(base, registry));
     return registry;
   };
 }

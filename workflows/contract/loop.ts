@@ -230,6 +230,8 @@ export type Rules = {
   readonly approvalMs: number;
   /** The transcript says which calls wait, and how each wait ended (G37). */
   readonly recordWaits?: true;
+  /** It says, too, which agents of its roster have begun (G68). */
+  readonly recordThreads?: true;
 };
 
 /** `warning` and `critical` are shares of the window (L9, L10). */

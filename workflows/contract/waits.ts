@@ -1,6 +1,7 @@
 // Calls that wait for a person or for somebody outside, as the transcript records them where a run
 // asks for it (G37), and the result of a call that somebody outside gives (G53).
 import type { OutsideKind, OutsideResult } from './delegation.ts';
+import type { SessionId } from './ids.ts';
 
 /** Marks the sessions that store waits, or have calls for somebody outside: `patched` with this id. */
 export const WAITS_CHANGE = 'perdure-waits';
@@ -11,8 +12,19 @@ export type WaitReason = 'ask' | OutsideKind;
 /** `call` is its name, used once: the one under which it is decided or given its result. */
 export type WaitingCall = { readonly call: string; readonly why: WaitReason };
 
-/** Calls that have begun to wait together. `at`: milliseconds since the epoch. */
-export type WaitEntry = { readonly kind: 'wait'; readonly calls: readonly WaitingCall[]; readonly at: number };
+/** A call that waits for the session of an agent of the run's roster, which has begun (G68). */
+export type AgentWait = { readonly call: string; readonly session: SessionId };
+
+/**
+ * Calls that have begun to wait together, of which those of `agents` need nobody. `at`: milliseconds
+ * since the epoch.
+ */
+export type WaitEntry = {
+  readonly kind: 'wait';
+  readonly calls: readonly WaitingCall[];
+  readonly agents?: readonly AgentWait[];
+  readonly at: number;
+};
 
 /**
  * The end of a wait, before the outcome of the call. `by`: the name of the person. `message`: the

@@ -3,9 +3,9 @@
 // made once nothing of the batch runs; whoever reads the transcript can then act on it.
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { Append } from '../contract/activities.ts';
-import type { Hash } from '../contract/ids.ts';
+import type { Hash, SessionId } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/people.ts';
-import { type SettledEntry, type WaitingCall, WAITS_CHANGE } from '../contract/waits.ts';
+import { type AgentWait, type SettledEntry, type WaitingCall, WAITS_CHANGE } from '../contract/waits.ts';
 import { nextRound } from '../delegated/next-round.ts';
 import type { RunState } from '../machine/state.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';
@@ -13,6 +13,7 @@ import type { SteeredLog } from '../updates/steered-log.ts';
 /** The session as far as its waits concern it. `commit` stores entries and returns the new head. */
 export type WaitingSession = {
   readonly recordsWaits: boolean;
+  readonly recordsThreads: boolean;
   readonly run: { readonly state: RunState } | null;
   readonly steered: Pick<SteeredLog, 'take'>;
   readonly memoWriter: { markChanged(): void };
@@ -37,6 +38,8 @@ export class Waits {
   /** The calls that the transcript says wait. */
   private readonly told: Map<string, WaitingCall>;
   private settled: readonly SettledEntry[] = [];
+  /** Agents that have begun and are not stored yet. */
+  private begun: readonly AgentWait[] = [];
   private batch: WaitingBatch | null = null;
   private isWriting = false;
 
@@ -65,6 +68,13 @@ export class Waits {
     if (!this.session.recordsWaits || this.isWriting) return;
     this.isWriting = true;
     void CancellationScope.nonCancellable(() => this.writeAll());
+  }
+
+  /** The agent of a call has begun: unlike a wait, it is told at once. */
+  beginAgent(call: string, session: SessionId): void {
+    if (!this.session.recordsThreads) return;
+    this.begun = [...this.begun, { call, session }];
+    this.change();
   }
 
   /** A wait has ended. Resolves once that is stored; undefined where the run stores no waits. */
@@ -113,9 +123,12 @@ export class Waits {
     const ended = this.settled;
     this.settled = [];
     for (const { call } of ended) this.told.delete(call);
+    const agents = this.begun;
+    this.begun = [];
     const calls = this.batch?.isQuiet ? this.batch.waiting.filter(({ call }) => !this.told.has(call)) : [];
     for (const each of calls) this.told.set(each.call, each);
-    return calls.length === 0 ? ended : [...ended, { kind: 'wait', calls, at: Date.now() }];
+    if (calls.length + agents.length === 0) return ended;
+    return [...ended, { kind: 'wait', calls, ...(agents.length > 0 && { agents }), at: Date.now() }];
   }
 
   private async awaitSettled(): Promise<void> {
