@@ -2,42 +2,69 @@
 // besides: an agent can only narrow what a worker allows (G24).
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { BetaManagedAgentsSessionThreadAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { RunOptions } from '../client/index.ts';
+import { AGENT_TOOL } from '../workflows/contract/delegation.ts';
+import type { RosterAgent } from '../workflows/contract/roster.ts';
 import { outsideTools } from './agents.ts';
 import { isOffline } from './environments.ts';
 import { rulesOfToolset } from './policies.ts';
+import { rosterOf } from './rosters.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
+type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;
+
 /** `cwd` is the session's own folder. No other tools are offered than those of the agent. */
 export function optionsOfAgent(
-  { model, system, tools }: BetaManagedAgentsSessionAgent,
+  agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
   cwd: string,
 ): RunOptions {
-  const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
-  const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
   const offline = isOffline(config);
-  const offered = offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs;
-  const own = rulesOfToolset(offered);
+  const { outsideTools, ...own } = ownOptions(agent, offline);
+  const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
     cwd,
-    model: model.id,
-    ...(model.effort && { effort: model.effort.type }),
-    ...(system !== null && { systemPrompt: system }),
     toolset: 'agent_toolset_20260401',
     // Policies say what runs unasked: a worker's looser mode is no policy.
     permissionMode: 'default',
     ...(offline && { offline }),
     ...own,
-    tools: [...own.tools, ...custom.map(({ name }) => name)],
+    ...(roster.length > 0 && { roster, tools: [...own.tools, AGENT_TOOL] }),
     recordWaits: true,
     ...outsideOptions(id, config, [
-      ...outsideTools(custom),
-      ...(config.type === 'self_hosted' ? sandboxTools(own.tools) : []),
+      ...(outsideTools ?? []),
+      ...(config.type === 'self_hosted' ? sandboxTools(enabledTools(agent, offline).tools) : []),
     ]),
   };
 }
+
+/** What an agent brings itself, in a session of its own or in a thread of another's. */
+function ownOptions(agent: AgentDefinition, offline: boolean) {
+  const { model, system, tools } = agent;
+  const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
+  const own = enabledTools(agent, offline);
+  return {
+    model: model.id,
+    ...(model.effort && { effort: model.effort.type }),
+    ...(system !== null && { systemPrompt: system }),
+    permissions: own.permissions,
+    tools: [...own.tools, ...custom.map(({ name }) => name)],
+    ...(custom.length > 0 && { outsideTools: outsideTools(custom) }),
+  } satisfies Partial<RunOptions>;
+}
+
+function enabledTools({ tools }: AgentDefinition, offline: boolean): ReturnType<typeof rulesOfToolset> {
+  const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
+  return rulesOfToolset(offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs);
+}
+
+const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean): RosterAgent => ({
+  name: agent.name,
+  description: agent.description ?? '',
+  ...ownOptions(agent, offline),
+});
 
 /** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read. */
 function outsideOptions(

@@ -20,8 +20,10 @@ import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
 import { usageOf } from './events/run-end.ts';
+import type { EventSource } from './events/stream.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
 import type { ManagedPorts } from './ports.ts';
+import { defineRoster, rosterOf } from './rosters.ts';
 import { patchMetadata } from './shapes/parse.ts';
 import {
   type AgentChoice,
@@ -66,6 +68,7 @@ export class Sessions {
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
     const agent = await this.#chooseAgent(body.agent);
+    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
     const problem = optionsProblem(optionsOfAgent(agent, environment, '/'));
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const hash = await stored.putSessionAgent(agent);
@@ -96,18 +99,13 @@ export class Sessions {
       created_at: _,
       updated_at: __,
       metadata: ___,
+      multiagent,
       ...agent
     } = await this.#parts.agents.retrieve(id, version);
     if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
-    const own: BetaManagedAgentsSessionAgent = { ...agent, multiagent: null };
-    if (typeof choice === 'string' || choice.type === 'agent') return own;
-    refuseUnserved(choice, 'agent.');
-    return {
-      ...own,
-      ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
-      ...(choice.system !== undefined && { system: choice.system }),
-      ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
-    };
+    const own = withOverrides({ ...agent, multiagent: null }, choice);
+    const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
+    return { ...own, multiagent: await defineRoster(multiagent, own, read) };
   }
 
   /** Throws ManagedError 404. */
@@ -122,10 +120,11 @@ export class Sessions {
   }
 
   async find(id: string): Promise<FoundSession> {
-    return this.#look(id, await this.item(id));
+    return this.look(id, await this.item(id));
   }
 
-  async #look(id: string, item: SessionItem): Promise<FoundSession> {
+  /** Looks at the workflow of a session, or of one that an agent of it works in. */
+  async look(id: string, item: SessionItem): Promise<FoundSession> {
     if (!item.isStarted && !item.isStarting) return { id, item, description: null };
     try {
       return { id, item, description: await this.#parts.ports.describe(id) };
@@ -174,15 +173,15 @@ export class Sessions {
   /** Cancels what runs, and ends the session for good (L49). */
   async archive(id: string, by: string): Promise<BetaManagedAgentsSession> {
     const before = await this.find(id);
-    await this.#cancelOpen(before, by);
+    await this.cancelOpen(before, by);
     const archivedAt = this.#parts.ports.now();
     await this.change(id, by, (current) => (current.archivedAt === null ? { ...current, archivedAt } : current));
     // A first message may have begun the workflow meanwhile.
-    if (before.description === null) await this.#cancelOpen(await this.find(id), by);
+    if (before.description === null) await this.cancelOpen(await this.find(id), by);
     return this.show(await this.find(id));
   }
 
-  async #cancelOpen({ id, description }: FoundSession, by: string): Promise<void> {
+  async cancelOpen({ id, description }: FoundSession, by: string): Promise<void> {
     if (description?.status === 'open') await this.#cancel(id, by);
   }
 
@@ -201,7 +200,7 @@ export class Sessions {
     const status = statusOf(found);
     if (status === 'running' || status === 'rescheduling')
       throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
-    if (found.description) await this.#parts.ports.removeWorkflow(id as SessionId);
+    if (found.description) await this.#removeWorkflows(found);
     const log = this.#parts.stored.sessionLog(id);
     await log.append(by, (all) => {
       const now = all.get(id);
@@ -209,6 +208,15 @@ export class Sessions {
     });
     // A first message may have begun the workflow meanwhile, which is looked at then.
     if ((await log.read()).has(id)) await this.delete(id, by);
+  }
+
+  /** Those of its threads go first, which are found by its own. */
+  async #removeWorkflows(found: FoundSession): Promise<void> {
+    const { ports } = this.#parts;
+    const { projection } = await this.timeline(found);
+    for (const { session } of projection.threads)
+      if ((await this.look(session, found.item)).description) await ports.removeWorkflow(session as SessionId);
+    await ports.removeWorkflow(found.id as SessionId);
   }
 
   /** Notes that the workflow is about to start. Throws ManagedError when the session has ended. */
@@ -257,12 +265,18 @@ export class Sessions {
   /** Tells whether nobody needs to work for the session any more; one that was deleted is over. */
   async isOver(id: string): Promise<boolean> {
     const item = (await this.#parts.stored.sessionLog(id).read()).get(id);
-    return item === undefined || statusOf(await this.#look(id, item)) === 'terminated';
+    return item === undefined || statusOf(await this.look(id, item)) === 'terminated';
   }
 
   /** Looks at the workflows of sessions that were listed. */
   lookAt(listed: readonly FoundSession[]): Promise<readonly FoundSession[]> {
-    return Promise.all(listed.map(({ id, item }) => this.#few(() => this.#look(id, item))));
+    return Promise.all(listed.map(({ id, item }) => this.#few(() => this.look(id, item))));
+  }
+
+  /** The events of the session as a stream reads them. */
+  source(id: string): EventSource {
+    const end = 'session.status_terminated';
+    return { session: id, end, find: () => this.find(id), timeline: (found) => this.timeline(found) };
   }
 
   /** Returns the session's events as they stand. Throws ManagedError, StoreError. */
@@ -273,6 +287,25 @@ export class Sessions {
     const facts = [...timeline.facts, ...endOutside(found, timeline.facts)];
     return { ...timeline, facts };
   }
+}
+
+function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
+  if (typeof choice === 'string' || choice.type === 'agent') return own;
+  refuseUnserved(choice, 'agent.');
+  return {
+    ...own,
+    ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
+    ...(choice.system !== undefined && { system: choice.system }),
+    ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
+  };
+}
+
+/** Threads work on the workers of this deployment alone (G68). */
+function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
+  if (config.type === 'self_hosted')
+    throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
+  const served = rosterOf(agent).find(({ mcp_servers, skills }) => mcp_servers.length + skills.length > 0);
+  if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
 }
 
 /** Foreign clients match these words. */

@@ -36,13 +36,25 @@ export type Spending = { readonly spend: Spend; readonly ms: number };
 
 /**
  * A call of the last reply. A custom one is `quiet` until an app is told of it, and `answered` once
- * it has its result.
+ * it has its result; one that gives a task to an agent is `quiet` as long as its thread tells of it.
  */
 export type ReplyCall = {
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly judged?: CallJudgement | undefined;
   readonly state: 'quiet' | 'told' | 'answered' | 'ended';
+};
+
+/**
+ * A thread that an agent of the roster works in: a session of its own. `index`: the call of the
+ * last reply that began it. `at`: milliseconds since the epoch.
+ */
+export type Thread = {
+  readonly session: string;
+  readonly name: string;
+  readonly index: number;
+  readonly at: number;
+  readonly isOver: boolean;
 };
 
 /** A call that waits: its name for the workflow, and the id of its event. */
@@ -69,9 +81,13 @@ export type Projection = {
   readonly calls: Readonly<Record<number, ReplyCall>>;
   /** The calls that wait, in the order of their waits. */
   readonly waiting: readonly OpenWait[];
+  /** All threads, in the order in which they began. */
+  readonly threads: readonly Thread[];
   readonly interrupts: number;
   /** Of the runs that have ended. */
   readonly spending: Spending;
+  /** What of it the agents of threads took. */
+  readonly spentInThreads: Spend;
   /** When the run under way began, in milliseconds since the epoch, and what its replies took. */
   readonly underWay: { readonly at: number; readonly spend: Spend };
 };
@@ -87,8 +103,10 @@ export const emptyProjection = (session: string): Projection => ({
   reply: null,
   calls: {},
   waiting: [],
+  threads: [],
   interrupts: 0,
   spending: { spend: noSpend, ms: 0 },
+  spentInThreads: noSpend,
   underWay: { at: 0, spend: noSpend },
 });
 

@@ -15,11 +15,13 @@ import {
   type Part,
   partId,
   type Projection,
+  type ReplyCall,
   type Step,
   terminatedId,
 } from './parts.ts';
-import { replyParts } from './reply-parts.ts';
+import { callPart, replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
+import { threadEndParts, threadOf } from './thread-parts.ts';
 import { settledParts, waitParts, withdrawnParts } from './wait-parts.ts';
 
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
@@ -91,7 +93,10 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'run_ended': {
       const { spend, durationMs } = entry.ended;
       const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
-      return { parts: endParts(projection, entry.ended, usageOf(sum)), next: { spending: sum, waiting: [] } };
+      const { agents = [] } = entry.ended;
+      const spentInThreads = agents.reduce((all, one) => addSpend(all, one.spend), projection.spentInThreads);
+      const next = { spending: sum, spentInThreads, waiting: [] };
+      return { parts: endParts(projection, entry.ended, usageOf(sum)), next };
     }
     case 'session_closed':
       return { parts: [terminatedPart(projection.session)], next: {} };
@@ -147,25 +152,38 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
 
 /** The results of calls of the reply before; an outcome of another reply has no event. */
 function outcomesParts(projection: Projection, outcomes: readonly Outcome[]): Step {
-  const { calls, waiting } = projection;
+  const { calls, waiting, threads } = projection;
   const ended = outcomes.flatMap(({ index }) => {
     const call = calls[index];
     return call ? [[index, { ...call, state: 'ended' }] as const] : [];
   });
   const ids = new Set(outcomes.map(({ index }) => callEventId(projection, index)));
+  const over = new Set(outcomes.map(({ index }) => threadOf(projection, index)?.session));
   return {
     parts: outcomes.flatMap((outcome) => resultParts(projection, outcome)),
-    next: { calls: { ...calls, ...Object.fromEntries(ended) }, waiting: waiting.filter(({ id }) => !ids.has(id)) },
+    next: {
+      calls: { ...calls, ...Object.fromEntries(ended) },
+      waiting: waiting.filter(({ id }) => !ids.has(id)),
+      threads: threads.map((one) => (over.has(one.session) ? { ...one, isOver: true } : one)),
+    },
   };
 }
 
 function resultParts(projection: Projection, outcome: Outcome): readonly Part[] {
-  const { reply, calls, position } = projection;
+  const { reply, calls } = projection;
   const call = calls[outcome.index];
   if (reply === null || call === undefined) return [];
   if (call.judged === 'custom') return withdrawnParts(projection, outcome, call);
   // A worker's result was told when it came.
   if (call.state === 'answered') return [];
+  const thread = threadOf(projection, outcome.index);
+  const own = thread && call.state === 'quiet' ? [] : ownResultParts(projection, outcome, call);
+  return [...own, ...(thread ? threadEndParts(projection, thread, outcome) : [])];
+}
+
+/** A call that gave a task to no agent in the end is told with its result. */
+function ownResultParts(projection: Projection, outcome: Outcome, call: ReplyCall): readonly Part[] {
+  const { position } = projection;
   const id = partId(projection, position, 'result', outcome.index);
   const use = callEventId(projection, outcome.index);
   const isMcp = call.name.startsWith('mcp__');
@@ -176,7 +194,8 @@ function resultParts(projection: Projection, outcome: Outcome): readonly Part[] 
       ? { ...result, type: 'agent.mcp_tool_result', mcp_tool_use_id: use }
       : { ...result, type: 'agent.tool_result', tool_use_id: use };
   };
-  return [{ id, type, make }];
+  const quiet: readonly Part[] = call.state === 'quiet' ? [callPart(use, call)] : [];
+  return [...quiet, { id, type, make }];
 }
 
 /** Returns an entry's own time, in milliseconds since the epoch; others have that of the entry before. */

@@ -15,11 +15,19 @@ import {
   type Step,
 } from './parts.ts';
 import { idleParts, usageOf } from './run-end.ts';
+import { threadsBegun } from './thread-parts.ts';
 
 /** The reason of a denial that came without a message. */
 export const NO_MESSAGE = 'no reason was given';
 
-export function waitParts(projection: Projection, { calls: begun }: WaitEntry): Step {
+export function waitParts(projection: Projection, entry: WaitEntry): Step {
+  const { parts, next } = threadsBegun(projection, entry);
+  if (entry.calls.length === 0) return { parts, next };
+  const waits = callsWaiting(projection, entry);
+  return { parts: [...parts, ...waits.parts], next: { ...next, ...waits.next } };
+}
+
+function callsWaiting(projection: Projection, { calls: begun }: WaitEntry): Step {
   const { calls, waiting } = projection;
   const opened = begun.map(({ call, why }): OpenWait => {
     return { call, why, id: callEventId(projection, placeInName(call).index) };
