@@ -57,8 +57,16 @@ export type Thread = {
   readonly isOver: boolean;
 };
 
-/** A call that waits: its name for the workflow, and the id of its event. */
-export type OpenWait = { readonly call: string; readonly id: string; readonly why: WaitReason };
+/**
+ * A call that waits: its name for the workflow, and the id of its event. `thread`: the thread's
+ * session whose call it is, where it is none of the session's own.
+ */
+export type OpenWait = {
+  readonly call: string;
+  readonly id: string;
+  readonly why: WaitReason;
+  readonly thread?: string | undefined;
+};
 
 /** What later entries need to know of those before. */
 export type Projection = {
@@ -132,7 +140,7 @@ export const nextReply = ({ run, reply }: Projection, iteration: number): ReplyP
  * position.
  */
 export const replyPartId = (
-  { session, branch }: Projection,
+  { session, branch }: Pick<Projection, 'session' | 'branch'>,
   { run, iteration, nth }: ReplyPlace,
   ...part: (string | number)[]
 ): string => eventId(session, branch, 'reply', run, iteration, nth, ...part);
@@ -140,6 +148,12 @@ export const replyPartId = (
 /** Names a call of the last reply, and the event that tells of it. */
 export const callEventId = (projection: Projection, index: number): string =>
   replyPartId(projection, projection.reply ?? { run: 0, iteration: 0, nth: 0 }, 'call', index);
+
+/** Names a call of a thread in the log of the session, as the thread's own log names it. */
+export function threadCallId(thread: string, call: string): string {
+  const { run, iteration, index } = placeInName(call);
+  return replyPartId({ session: thread, branch: '' }, { run, iteration, nth: 0 }, 'call', index);
+}
 
 /** Names the end of a wait by its call: a call may wait for a second decision. */
 export const settledId = (session: string, callId: string, call: string): string =>

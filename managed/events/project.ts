@@ -22,7 +22,7 @@ import {
 import { callPart, replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
 import { threadEndParts, threadOf } from './thread-parts.ts';
-import { settledParts, waitParts, withdrawnParts } from './wait-parts.ts';
+import { runningPart, settledParts, waitParts, withdrawnParts } from './wait-parts.ts';
 
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
 
@@ -158,12 +158,17 @@ function outcomesParts(projection: Projection, outcomes: readonly Outcome[]): St
     return call ? [[index, { ...call, state: 'ended' }] as const] : [];
   });
   const ids = new Set(outcomes.map(({ index }) => callEventId(projection, index)));
-  const over = new Set(outcomes.map(({ index }) => threadOf(projection, index)?.session));
+  const over = new Set(outcomes.flatMap(({ index }) => threadOf(projection, index)?.session ?? []));
+  const left = waiting.filter(({ id, thread = '' }) => !ids.has(id) && !over.has(thread));
+  const isResumed = left.length === 0 && waiting.some(({ thread = '' }) => over.has(thread));
   return {
-    parts: outcomes.flatMap((outcome) => resultParts(projection, outcome)),
+    parts: [
+      ...outcomes.flatMap((outcome) => resultParts(projection, outcome)),
+      ...(isResumed ? [runningPart(projection)] : []),
+    ],
     next: {
       calls: { ...calls, ...Object.fromEntries(ended) },
-      waiting: waiting.filter(({ id }) => !ids.has(id)),
+      waiting: left,
       threads: threads.map((one) => (over.has(one.session) ? { ...one, isOver: true } : one)),
     },
   };

@@ -85,7 +85,7 @@ function messageParts(name: Name, { message, attempt }: ReplyEntry): readonly Pa
 /** Tools of MCP servers are named `mcp__server__tool`. */
 const SERVER_PREFIX = 'mcp__';
 
-export function callPart(id: string, { name: tool, input: sent, judged }: ReplyCall): Part {
+export function callPart(id: string, { name: tool, input: sent, judged }: Omit<ReplyCall, 'state'>): Part {
   const input = { ...sent };
   const permission = judged && judged !== 'custom' ? { evaluated_permission: judged } : {};
   const end = tool.indexOf('__', SERVER_PREFIX.length + 1);

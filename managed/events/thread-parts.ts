@@ -4,7 +4,7 @@ import type { Outcome } from '../../client/index.ts';
 import { placeInName, type WaitEntry } from '../../workflows/contract/waits.ts';
 import { threadId } from '../ids.ts';
 import { contentOfOutcome } from './content.ts';
-import { type Part, partId, type Projection, type ReplyCall, type Step, type Thread } from './parts.ts';
+import { type OpenWait, type Part, partId, type Projection, type ReplyCall, type Step, type Thread } from './parts.ts';
 
 /** Returns the thread that a call of the last reply has begun. */
 export const threadOf = ({ threads }: Projection, index: number): Thread | undefined =>
@@ -35,6 +35,33 @@ function beginParts(projection: Projection, thread: Thread, call: ReplyCall): re
     part(id('sent'), 'agent.thread_message_sent', (about, type) => ({ ...about, type, ...sent })),
     part(id('running'), 'session.thread_status_running', (about, type) => ({ ...about, type, ...aboutThread(thread) })),
   ];
+}
+
+/** A thread of which calls wait for people or apps. */
+export function threadIdlePart(projection: Projection, session: string, open: readonly OpenWait[]): readonly Part[] {
+  const event_ids = open.flatMap(({ id, thread }) => (thread === session ? [id] : []));
+  return statusPart(projection, session, 'idle', 'session.thread_status_idle', (about, type) => ({
+    ...about,
+    type,
+    stop_reason: { type: 'requires_action', event_ids },
+    stop_details: null,
+  }));
+}
+
+export const threadRunningPart = (projection: Projection, session: string): readonly Part[] =>
+  statusPart(projection, session, 'running', 'session.thread_status_running', (about, type) => ({ ...about, type }));
+
+function statusPart<Type extends Part['type']>(
+  projection: Projection,
+  session: string,
+  name: string,
+  type: Type,
+  make: (about: About & ReturnType<typeof aboutThread>, type: Type) => Extract<Made, { type: Type }>,
+): readonly Part[] {
+  const thread = projection.threads.findLast((one) => one.session === session);
+  if (!thread) return [];
+  const id = partId(projection, projection.position, name, thread.index);
+  return [part(id, type, (about, own) => make({ ...about, ...aboutThread(thread) }, own))];
 }
 
 /** The session of an agent ends with its task, and takes no more. */

@@ -3,7 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
+import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type {
+  BetaManagedAgentsEventParams,
   BetaManagedAgentsSessionEvent,
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
@@ -19,7 +21,10 @@ const give = (type: string, prompt: string) => toolUse('agent', { description: p
 const typesOf = (events: readonly { readonly type: string }[]): readonly string[] =>
   events.map(({ type }) => type).filter((type) => !type.startsWith('span.'));
 
-async function coordinated(script: ScriptedModelOptions['script']) {
+type Tools = NonNullable<AgentCreateParams['tools']>;
+const toolset: Tools = [{ type: 'agent_toolset_20260401' }];
+
+async function coordinated(script: ScriptedModelOptions['script'], tools: Tools = toolset) {
   const model = await modelFor(script);
   const place = cliPlace(model);
   const port = await findFreePort();
@@ -35,7 +40,7 @@ async function coordinated(script: ScriptedModelOptions['script']) {
     description: 'Writes files.',
     model: { id: 'claude-sonnet-5-5', effort: 'low' },
     system: 'You write files.',
-    tools: [{ type: 'agent_toolset_20260401' }],
+    tools,
   });
   const agent = await client.beta.agents.create({
     name: 'Lead',
@@ -175,4 +180,80 @@ test('agents work side by side, one that is not in the roster never, and an inte
   expect(archived.archived_at).not.toBeNull();
   await client.beta.sessions.delete(id);
   await expect(client.beta.sessions.threads.list(id)).rejects.toBeInstanceOf(Anthropic.NotFoundError);
+});
+
+const asking: Tools = [
+  { type: 'agent_toolset_20260401', default_config: { permission_policy: { type: 'always_ask' } } },
+  { type: 'custom', name: 'get_order', description: 'Looks up.', input_schema: { type: 'object' } },
+];
+
+test('calls of a thread that wait are shown in the session and settled there, over kills (G68 G38)', async () => {
+  const { client, place, worker, id, listed, threads, inThread, send } = await coordinated(
+    [
+      reply([give('Writer', 'Write order 7.')]),
+      reply([toolUse('get_order', { id: '7' }), toolUse('write', { file_path: 'a.txt', content: '7' })]),
+      reply('Written.'),
+      reply('All is done.'),
+    ],
+    asking,
+  );
+  const settle = (event: BetaManagedAgentsEventParams) => client.beta.sessions.events.send(id, { events: [event] });
+  const last = async () => (await listed()).at(-1);
+  const waitsFor = async (count: number): Promise<readonly string[]> => {
+    let ids: readonly string[] = [];
+    await until(async () => {
+      const event = await last();
+      ids = event?.type === 'session.status_idle' && event.stop_reason.type === 'requires_action' ? event.stop_reason.event_ids : [];
+      return ids.length === count;
+    });
+    return ids;
+  };
+  await send('Go.');
+  const [custom = '', write = ''] = await waitsFor(2);
+  const [, child] = await threads();
+  expect(child?.status).toBe('idle');
+  expect((await client.beta.sessions.retrieve(id)).status).toBe('idle');
+  const waiting = await listed();
+  const shown = waiting.filter((event) => 'session_thread_id' in event && event.type.startsWith('agent.'));
+  expect(shown).toMatchObject([
+    { id: custom, type: 'agent.custom_tool_use', name: 'get_order', input: { id: '7' }, session_thread_id: child?.id },
+    { id: write, type: 'agent.tool_use', name: 'write', evaluated_permission: 'ask', session_thread_id: child?.id },
+  ]);
+  const own = (await inThread(child!.id)).map((event) => event.id);
+  expect(own).toEqual(expect.arrayContaining([custom, write]));
+  process.kill(worker.pid, 'SIGKILL');
+  await worker.status;
+  expect(await listed()).toEqual(waiting);
+  await readyWorker(place);
+  await expect(send('Are you there?')).rejects.toThrow(/waiting on responses to events/);
+  const allow = { type: 'user.tool_confirmation' as const, tool_use_id: write, result: 'allow' as const };
+  const { data = [] } = await settle(allow);
+  expect(data).toMatchObject([{ ...allow, session_thread_id: child?.id }]);
+  expect((await settle(allow)).data).toEqual(data);
+  expect(await waitsFor(1)).toEqual([custom]);
+  await settle({ type: 'user.custom_tool_result', custom_tool_use_id: custom, content: [{ type: 'text', text: 'sold' }] });
+  await until(async () => {
+    const event = await last();
+    return event?.type === 'session.status_idle' && event.stop_reason.type === 'end_turn';
+  });
+  const events = await listed();
+  expect(events.slice(0, waiting.length)).toEqual(waiting);
+  expect(await listed()).toEqual(events);
+  expect(typesOf(events).slice(typesOf(waiting).length)).toEqual([
+    'user.tool_confirmation',
+    'session.thread_status_idle',
+    'session.usage',
+    'session.status_idle',
+    'user.custom_tool_result',
+    'session.thread_status_running',
+    'session.status_running',
+    'session.thread_status_idle',
+    'agent.thread_message_received',
+    'session.thread_status_terminated',
+    'agent.message',
+    'session.usage',
+    'session.status_idle',
+  ]);
+  expect(readFileSync(join(place.root, 'agents', id, 'a.txt'), 'utf8')).toBe('7');
+  expect(JSON.stringify(await inThread(child!.id))).toContain('sold');
 });

@@ -154,6 +154,7 @@ export class RunningCall {
     const end = findEnd(session, open);
     const stopped = end === null ? await stopDelegation(session, open) : null;
     session.delegations.close(open.key);
+    if (open.agent) session.waits.endAgent(open.child as SessionId);
     batch.working.delete(open);
     batch.countResumed();
     return stopped ? { stopped } : await this.recordEnd(end!);

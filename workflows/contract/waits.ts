@@ -1,7 +1,7 @@
 // Calls that wait for a person or for somebody outside, as the transcript records them where a run
 // asks for it (G37), and the result of a call that somebody outside gives (G53).
 import type { OutsideKind, OutsideResult } from './delegation.ts';
-import type { SessionId } from './ids.ts';
+import { isHash, type Hash, type SessionId } from './ids.ts';
 
 /** Marks the sessions that store waits, or have calls for somebody outside: `patched` with this id. */
 export const WAITS_CHANGE = 'perdure-waits';
@@ -9,8 +9,25 @@ export const WAITS_CHANGE = 'perdure-waits';
 /** `ask`: a person has to decide. Otherwise somebody outside has to give the result. */
 export type WaitReason = 'ask' | OutsideKind;
 
-/** `call` is its name, used once: the one under which it is decided or given its result. */
-export type WaitingCall = { readonly call: string; readonly why: WaitReason };
+/**
+ * `call` is its name, used once: the one under which it is decided or given its result. `thread`:
+ * the session of the agent whose call it is, where it is none of the session's own (G68).
+ */
+export type WaitingCall = {
+  readonly call: string;
+  readonly why: WaitReason;
+  readonly thread?: SessionId;
+  /** The thread's transcript that holds the call, until it is stored: then `asked` says what it holds. */
+  readonly head?: Hash;
+  readonly asked?: AskedCall;
+};
+
+/** The call as the model of the thread made it. */
+export type AskedCall = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> };
+
+/** Names a call that waits among those of the session and its threads. */
+export const waitKey = ({ call, thread = '' as SessionId }: Pick<WaitingCall, 'call' | 'thread'>): string =>
+  `${thread} ${call}`;
 
 /** A call that waits for the session of an agent of the run's roster, which has begun (G68). */
 export type AgentWait = { readonly call: string; readonly session: SessionId };
@@ -33,12 +50,40 @@ export type WaitEntry = {
 export type SettledEntry = {
   readonly kind: 'settled';
   readonly call: string;
+  readonly thread?: SessionId;
   readonly how: 'allow' | 'deny' | 'expired' | 'result';
   readonly by?: string;
   readonly message?: string;
   readonly result?: OutsideResult;
   readonly at: number;
 };
+
+/**
+ * What a thread tells its parent by the signal of its reports: waits that it has stored, and the
+ * transcript that holds them.
+ */
+export type ThreadNews = {
+  readonly session: SessionId;
+  readonly head: Hash;
+  readonly told: readonly (WaitEntry | SettledEntry)[];
+};
+
+/** Anyone can signal, so the shape is checked. */
+export function isThreadNews(value: unknown): value is ThreadNews {
+  const { session, head, told } = (value ?? {}) as { readonly [Key in keyof ThreadNews]?: unknown };
+  return typeof session === 'string' && isHash(head) && Array.isArray(told) && told.every(isToldWait);
+}
+
+function isToldWait(value: unknown): boolean {
+  const { kind, calls, call, how } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'settled') return typeof call === 'string' && typeof how === 'string';
+  return kind === 'wait' && Array.isArray(calls) && calls.every(isToldCall);
+}
+
+function isToldCall(value: unknown): boolean {
+  const { call, why } = (value ?? {}) as { readonly [Key in keyof WaitingCall]?: unknown };
+  return typeof call === 'string' && (why === 'ask' || why === 'custom');
+}
 
 /** A tool as the model is shown it. `by`: who gives the results of its calls. */
 export type OutsideTool = {
@@ -73,8 +118,11 @@ export type GivenResult = { readonly call: string; readonly result: OutsideResul
 /** Bytes of the text of a result. */
 export const LARGEST_GIVEN = 1_500_000;
 
+type NamedPlace = { readonly run: number; readonly iteration: number; readonly index: number; readonly count: number };
+
 /** Reads the place of a call from its name, `run.iteration.index` with `+n` for a later question. */
-export function placeInName(call: string): { readonly index: number; readonly count: number } {
+export function placeInName(call: string): NamedPlace {
   const [place = '', count = '1'] = call.split('+');
-  return { index: Number(place.split('.')[2]), count: Number(count) };
+  const [run, iteration, index] = place.split('.').map(Number);
+  return { run: run!, iteration: iteration!, index: index!, count: Number(count) };
 }

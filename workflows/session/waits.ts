@@ -5,13 +5,27 @@ import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { Append } from '../contract/activities.ts';
 import type { Hash, SessionId } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/people.ts';
-import { type AgentWait, type SettledEntry, type WaitingCall, WAITS_CHANGE } from '../contract/waits.ts';
+import {
+  type AgentWait,
+  isThreadNews,
+  type SettledEntry,
+  type WaitEntry,
+  type WaitingCall,
+  waitKey,
+  WAITS_CHANGE,
+} from '../contract/waits.ts';
+import type { AgentOrigin } from '../contract/delegation.ts';
+import type { WorkingAgent } from '../delegated/shares.ts';
+import { tellSession } from '../delegated/reports.ts';
 import { nextRound } from '../delegated/next-round.ts';
 import type { RunState } from '../machine/state.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';
 
 /** The session as far as its waits concern it. `commit` stores entries and returns the new head. */
 export type WaitingSession = {
+  readonly id: SessionId;
+  readonly input: { readonly agent?: AgentOrigin };
+  readonly delegations: { readonly agents: { readonly working: readonly Pick<WorkingAgent, 'session'>[] } };
   readonly recordsWaits: boolean;
   readonly recordsThreads: boolean;
   readonly run: { readonly state: RunState } | null;
@@ -37,7 +51,8 @@ export class Waits {
   private readonly session: WaitingSession;
   /** The calls that the transcript says wait. */
   private readonly told: Map<string, WaitingCall>;
-  private settled: readonly SettledEntry[] = [];
+  /** What is to be stored besides: ends of waits, and what threads have told. */
+  private pending: readonly (WaitEntry | SettledEntry)[] = [];
   /** Agents that have begun and are not stored yet. */
   private begun: readonly AgentWait[] = [];
   private batch: WaitingBatch | null = null;
@@ -46,7 +61,7 @@ export class Waits {
   /** `carried`: the calls that the transcript said wait at a handover. */
   constructor(session: WaitingSession, carried: readonly WaitingCall[] = []) {
     this.session = session;
-    this.told = new Map(carried.map((each) => [each.call, each]));
+    this.told = new Map(carried.map((each) => [waitKey(each), each]));
   }
 
   get open(): readonly WaitingCall[] {
@@ -80,14 +95,14 @@ export class Waits {
   /** A wait has ended. Resolves once that is stored; undefined where the run stores no waits. */
   settle(ended: Settling): Promise<void> | undefined {
     if (!this.session.recordsWaits) return undefined;
-    this.settled = [...this.settled, { kind: 'settled', ...ended, at: Date.now() }];
+    this.pending = [...this.pending, { kind: 'settled', ...ended, at: Date.now() }];
     this.change();
     return this.awaitSettled();
   }
 
   /** As `settle`, for a decision about a call. */
   settleAsk({ call, index }: PendingApproval, ended: Omit<Settling, 'call'>): Promise<void> | undefined {
-    const isTold = this.told.has(call) || this.batch?.tellsDecision(index);
+    const isTold = this.told.has(waitKey({ call })) || this.batch?.tellsDecision(index);
     return isTold ? this.settle({ call, ...ended }) : undefined;
   }
 
@@ -100,7 +115,38 @@ export class Waits {
     this.batch = null;
     if (isStopped) await this.store(this.session.steered.take());
     if (this.told.size > 0) this.session.memoWriter.markChanged();
+    const withdrawn = this.open.map(({ call }) => ({ kind: 'settled', call, how: 'expired', at: Date.now() }) as const);
     this.told.clear();
+    await this.tellParent(withdrawn);
+  }
+
+  /** Takes a signal's value: calls of an agent wait, or do not any more. */
+  hear(value: unknown): void {
+    const { session } = this;
+    if (!session.recordsThreads || this.batch === null || !isThreadNews(value)) return;
+    const { session: thread, head, told } = value;
+    if (!session.delegations.agents.working.some((each) => each.session === thread)) return;
+    const at = Date.now();
+    const heard = told.map((entry): WaitEntry | SettledEntry =>
+      entry.kind === 'settled'
+        ? { ...entry, thread, at }
+        : { kind: 'wait', calls: entry.calls.map(({ call, why }) => ({ call, why, thread, head })), at },
+    );
+    this.pending = [...this.pending, ...heard];
+    this.change();
+  }
+
+  /** The agent of a call has ended, and nothing of it waits any more. */
+  endAgent(thread: SessionId): void {
+    for (const [key, each] of this.told) if (each.thread === thread) this.told.delete(key);
+  }
+
+  /** Says what was stored to the session whose thread this is (G68). */
+  private async tellParent(entries: readonly Append[]): Promise<void> {
+    const { input, id, run } = this.session;
+    const told = entries.filter((entry) => entry.kind === 'wait' || entry.kind === 'settled');
+    const head = run?.state.head;
+    if (input.agent?.thread && head && told.length > 0) await tellSession(input.agent.parent, { session: id, head, told });
   }
 
   private async writeAll(): Promise<void> {
@@ -117,18 +163,24 @@ export class Waits {
     const head = await session.commit(session.run.state.head, entries);
     session.setState({ ...session.run.state, head });
     session.memoWriter.markChanged();
+    await this.tellParent(entries);
   }
 
   private takeEntries(): readonly Append[] {
-    const ended = this.settled;
-    this.settled = [];
-    for (const { call } of ended) this.told.delete(call);
+    const ended = this.pending;
+    this.pending = [];
+    for (const entry of ended) this.follows(entry);
     const agents = this.begun;
     this.begun = [];
-    const calls = this.batch?.isQuiet ? this.batch.waiting.filter(({ call }) => !this.told.has(call)) : [];
-    for (const each of calls) this.told.set(each.call, each);
+    const calls = this.batch?.isQuiet ? this.batch.waiting.filter((each) => !this.told.has(waitKey(each))) : [];
+    for (const each of calls) this.told.set(waitKey(each), each);
     if (calls.length + agents.length === 0) return ended;
     return [...ended, { kind: 'wait', calls, ...(agents.length > 0 && { agents }), at: Date.now() }];
+  }
+
+  private follows(entry: WaitEntry | SettledEntry): void {
+    if (entry.kind === 'settled') this.told.delete(waitKey(entry));
+    else for (const each of entry.calls) this.told.set(waitKey(each), each);
   }
 
   private async awaitSettled(): Promise<void> {
