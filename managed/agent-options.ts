@@ -22,7 +22,7 @@ export function optionsOfAgent(
   cwd: string,
 ): RunOptions {
   const offline = isOffline(config);
-  const { outsideTools, ...own } = ownOptions(agent, offline);
+  const { outsideTools: custom = [], ...own } = ownOptions(agent, offline);
   const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
     cwd,
@@ -34,7 +34,7 @@ export function optionsOfAgent(
     ...(roster.length > 0 && { roster, tools: [...own.tools, AGENT_TOOL] }),
     recordWaits: true,
     ...outsideOptions(id, config, [
-      ...(outsideTools ?? []),
+      ...custom,
       ...(config.type === 'self_hosted' ? sandboxTools(enabledTools(agent, offline).tools) : []),
     ]),
   };

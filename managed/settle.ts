@@ -153,6 +153,8 @@ async function apply(
     else if (event.type === 'user.tool_confirmation' && event.result === 'allow')
       await ports.as(by).approve(session, call, { by });
     else await ports.as(by).deny(session, call, reasonOf(event), { by });
+    // A thread tells its session of it.
+    if (thread !== undefined) await pause(LOOK_MS);
   } catch (error) {
     if (!(error instanceof ClientProblem) || !TOO_LATE.has(error.kind)) throw error;
     // The thread that had the call may have ended: the session is about to hear of it.

@@ -77,6 +77,7 @@ test('an agent of the roster works in a thread, also after its worker was killed
     }
   })();
   await model.waitForRequest(3);
+  await until(async () => (await listed()).some(({ type }) => type === 'session.thread_status_running'));
   const [primary, child] = await threads();
   expect(primary).toMatchObject({ parent_thread_id: null, status: 'running', agent: { name: 'Lead' } });
   expect(child).toMatchObject({
@@ -159,6 +160,7 @@ test('agents work side by side, one that is not in the roster never, and an inte
   ]);
   await send('Go.');
   await model.waitForRequest(4);
+  await until(async () => (await threads()).length === 3);
   const refused = (await listed()).filter(({ type }) => type.startsWith('agent.tool_'));
   expect(refused).toMatchObject([{ type: 'agent.tool_use', name: 'agent' }, { is_error: true }]);
   const [, ...both] = await threads();

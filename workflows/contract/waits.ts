@@ -58,6 +58,9 @@ export type SettledEntry = {
   readonly at: number;
 };
 
+/** Outside tools of one run. */
+export const MOST_OUTSIDE = 128;
+
 /**
  * What a thread tells its parent by the signal of its reports: waits that it has stored, and the
  * transcript that holds them.
@@ -68,22 +71,27 @@ export type ThreadNews = {
   readonly told: readonly (WaitEntry | SettledEntry)[];
 };
 
+const MOST_TOLD = 2 * MOST_OUTSIDE;
+const LONGEST_CALL = 100;
+
 /** Anyone can signal, so the shape is checked. */
 export function isThreadNews(value: unknown): value is ThreadNews {
   const { session, head, told } = (value ?? {}) as { readonly [Key in keyof ThreadNews]?: unknown };
-  return typeof session === 'string' && isHash(head) && Array.isArray(told) && told.every(isToldWait);
+  return typeof session === 'string' && isHash(head) && Array.isArray(told) && told.length <= MOST_TOLD && told.every(isToldWait);
 }
 
 function isToldWait(value: unknown): boolean {
   const { kind, calls, call, how } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (kind === 'settled') return typeof call === 'string' && typeof how === 'string';
+  if (kind === 'settled') return isCallName(call) && typeof how === 'string';
   return kind === 'wait' && Array.isArray(calls) && calls.every(isToldCall);
 }
 
 function isToldCall(value: unknown): boolean {
   const { call, why } = (value ?? {}) as { readonly [Key in keyof WaitingCall]?: unknown };
-  return typeof call === 'string' && (why === 'ask' || why === 'custom');
+  return isCallName(call) && (why === 'ask' || why === 'custom');
 }
+
+const isCallName = (call: unknown): boolean => typeof call === 'string' && call.length <= LONGEST_CALL;
 
 /** A tool as the model is shown it. `by`: who gives the results of its calls. */
 export type OutsideTool = {
@@ -92,9 +100,6 @@ export type OutsideTool = {
   readonly description: string;
   readonly input_schema: Readonly<Record<string, unknown>>;
 };
-
-/** Outside tools of one run. */
-export const MOST_OUTSIDE = 128;
 
 const VALID_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 
