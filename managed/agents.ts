@@ -268,7 +268,7 @@ function refuseStale({ versions }: AgentItem, version: number | undefined): void
 /** Returns the next version, or null when nothing would change. */
 function changeAgent(
   current: AgentVersion,
-  body: Omit<z.output<typeof agentUpdate>, 'multiagent'> & { multiagent?: AgentVersion['multiagent'] | undefined },
+  body: Omit<z.output<typeof agentUpdate>, 'multiagent'> & { readonly multiagent?: AgentVersion['multiagent'] | undefined },
   at: string,
 ): AgentVersion | null {
   const changed: AgentVersion = {

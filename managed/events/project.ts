@@ -95,7 +95,7 @@ function ownParts(projection: Projection, entry: Entry): Step {
       const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
       const { agents = [] } = entry.ended;
       const spentInThreads = agents.reduce((all, one) => addSpend(all, one.spend), projection.spentInThreads);
-      const next = { spending: sum, spentInThreads, waiting: [] };
+      const next = { spending: sum, spentInThreads, waiting: [], threads: endAll(projection) };
       return { parts: endParts(projection, entry.ended, usageOf(sum)), next };
     }
     case 'session_closed':
@@ -140,7 +140,10 @@ const terminatedPart = (session: string): Part => ({
 
 function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'steered' }>): Step {
   const rewound = rewoundIn(entry);
-  if (rewound?.to !== undefined) return { parts: [], next: { branch: rewound.from, reply: null, waiting: [] } };
+  if (rewound?.to !== undefined) {
+    const next = { branch: rewound.from, reply: null, waiting: [], threads: endAll(projection) };
+    return { parts: [], next };
+  }
   if (entry.steered.action !== 'interrupt') return { parts: [], next: {} };
   const part: Part = {
     id: interruptId(projection),
@@ -149,6 +152,9 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
   };
   return { parts: [part], next: { interrupts: projection.interrupts + 1 } };
 }
+
+/** A call of a later reply never belongs to a thread of an earlier one. */
+const endAll = ({ threads }: Projection): Projection['threads'] => threads.map((one) => ({ ...one, isOver: true }));
 
 /** The results of calls of the reply before; an outcome of another reply has no event. */
 function outcomesParts(projection: Projection, outcomes: readonly Outcome[]): Step {

@@ -115,9 +115,12 @@ export class Waits {
     this.batch = null;
     if (isStopped) await this.store(this.session.steered.take());
     if (this.told.size > 0) this.session.memoWriter.markChanged();
-    const withdrawn = this.open.map(({ call }) => ({ kind: 'settled', call, how: 'expired', at: Date.now() }) as const);
+    const { open } = this;
     this.told.clear();
-    await this.tellParent(withdrawn);
+    const end = { kind: 'settled', how: 'expired', at: Date.now() } as const;
+    // A thread that is stopped ends, and all that waits in it.
+    const telling = isStopped ? undefined : this.tellParent(open.map(({ call }) => ({ ...end, call })));
+    if (telling) await telling;
   }
 
   /** Takes a signal's value: calls of an agent wait, or do not any more. */
@@ -138,15 +141,18 @@ export class Waits {
 
   /** The agent of a call has ended, and nothing of it waits any more. */
   endAgent(thread: SessionId): void {
-    for (const [key, each] of this.told) if (each.thread === thread) this.told.delete(key);
+    const waits = this.open.filter((each) => each.thread === thread);
+    for (const each of waits) this.told.delete(waitKey(each));
+    if (waits.length > 0) this.session.memoWriter.markChanged();
   }
 
-  /** Says what was stored to the session whose thread this is (G68). */
-  private async tellParent(entries: readonly Append[]): Promise<void> {
+  /** Says what was stored to the session whose thread this is (G68); undefined where it is none. */
+  private tellParent(entries: readonly Append[]): Promise<void> | undefined {
     const { input, id, run } = this.session;
     const told = entries.filter((entry) => entry.kind === 'wait' || entry.kind === 'settled');
     const head = run?.state.head;
-    if (input.agent?.thread && head && told.length > 0) await tellSession(input.agent.parent, { session: id, head, told });
+    if (!input.agent?.thread || !head || told.length === 0) return undefined;
+    return tellSession(input.agent.parent, { session: id, head, told });
   }
 
   private async writeAll(): Promise<void> {
@@ -163,7 +169,8 @@ export class Waits {
     const head = await session.commit(session.run.state.head, entries);
     session.setState({ ...session.run.state, head });
     session.memoWriter.markChanged();
-    await this.tellParent(entries);
+    const telling = this.tellParent(entries);
+    if (telling) await telling;
   }
 
   private takeEntries(): readonly Append[] {
