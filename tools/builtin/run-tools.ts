@@ -34,13 +34,16 @@ export function createRunRegistries(base: ToolRegistry, options: BuiltinOptions)
   };
   const { limits } = options.agents ?? agentDefaults;
   const addRoster = (of: ToolRegistry, roster: readonly RosterAgent[]): ToolRegistry =>
-    replaceTools(of, new Map([[AGENT_TOOL, createRosterTool(roster, limits)]]));
+    replaceTools(of, new Map<string, Tool | null>([...NO_BACKGROUND, [AGENT_TOOL, createRosterTool(roster, limits)]]));
   return withOwn(
     withOwn(registryOf, ({ roster }) => roster, addRoster),
     ({ outsideTools }) => outsideTools,
     addOutsideTools,
   );
 }
+
+/** No agent of a roster works in the background. */
+const NO_BACKGROUND = ['agent_output', 'agent_send', 'agent_stop'].map((name) => [name, null] as const);
 
 /** A run that brings something for its tools has a registry with it, made once. */
 function withOwn<Own extends object>(
