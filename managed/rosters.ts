@@ -115,7 +115,7 @@ function refuseTwice(found: readonly { readonly reference: Reference; readonly n
  * what is left out stays, and a null takes its default.
  */
 export function mergeMultiagent(stored: ResolvedMultiagent | null, sent: Multiagent): Multiagent {
-  if (sent.type === 'coordinator' || stored?.type !== sent.type) return sent;
+  if (sent.type === 'coordinator' || stored?.type !== 'multiagent_20261001') return sent;
   return {
     ...sent,
     advisor: sent.advisor === undefined ? stored.advisor : sent.advisor,
