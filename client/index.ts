@@ -45,7 +45,16 @@ export type {
   RewindRecord,
   RewindRequest,
 } from '../workflows/contract/rewind.ts';
-export type { OutsideTool, SettledEntry, WaitEntry, WaitingCall, WaitReason } from '../workflows/contract/waits.ts';
+export type { RosterAgent } from '../workflows/contract/roster.ts';
+export type {
+  AgentWait,
+  AskedCall,
+  OutsideTool,
+  SettledEntry,
+  WaitEntry,
+  WaitingCall,
+  WaitReason,
+} from '../workflows/contract/waits.ts';
 export type { SteeringRecord } from '../workflows/contract/steered.ts';
 export type {
   CompactionTrigger,
