@@ -15,7 +15,7 @@ import {
   WAITS_CHANGE,
 } from '../contract/waits.ts';
 import type { AgentOrigin } from '../contract/delegation.ts';
-import type { WorkingAgent } from '../delegated/shares.ts';
+import type { OpenDelegation } from '../delegated/delegations.ts';
 import { tellSession } from '../delegated/reports.ts';
 import { nextRound } from '../delegated/next-round.ts';
 import type { RunState } from '../machine/state.ts';
@@ -25,7 +25,7 @@ import type { SteeredLog } from '../updates/steered-log.ts';
 export type WaitingSession = {
   readonly id: SessionId;
   readonly input: { readonly agent?: AgentOrigin };
-  readonly delegations: { readonly agents: { readonly working: readonly Pick<WorkingAgent, 'session'>[] } };
+  readonly delegations: { readonly open: readonly Pick<OpenDelegation, 'child'>[] };
   readonly recordsWaits: boolean;
   readonly recordsThreads: boolean;
   readonly run: { readonly state: RunState } | null;
@@ -76,6 +76,7 @@ export class Waits {
   /** The calls of this batch wait from now on. */
   follow(batch: WaitingBatch): void {
     this.batch = batch;
+    if (this.pending.length > 0) this.change();
   }
 
   /** Calls of the batch have begun to wait, or have ended. */
@@ -126,9 +127,10 @@ export class Waits {
   /** Takes a signal's value: calls of an agent wait, or do not any more. */
   hear(value: unknown): void {
     const { session } = this;
-    if (!session.recordsThreads || this.batch === null || !isThreadNews(value)) return;
+    if (!session.recordsThreads || session.run === null || !isThreadNews(value)) return;
     const { session: thread, head, told } = value;
-    if (!session.delegations.agents.working.some((each) => each.session === thread)) return;
+    // What comes right after a handover is stored once its call is followed again.
+    if (!session.delegations.open.some(({ child }) => child === thread)) return;
     const at = Date.now();
     const heard = told.map((entry): WaitEntry | SettledEntry =>
       entry.kind === 'settled'
@@ -136,7 +138,7 @@ export class Waits {
         : { kind: 'wait', calls: entry.calls.map(({ call, why }) => ({ call, why, thread, head })), at },
     );
     this.pending = [...this.pending, ...heard];
-    this.change();
+    if (this.batch !== null) this.change();
   }
 
   /** The agent of a call has ended, and nothing of it waits any more. */
