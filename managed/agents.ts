@@ -13,13 +13,7 @@ import { schemaProblem } from '../system/schema/json-schema.ts';
 import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
-import {
-  mergeMultiagent,
-  moveSelf,
-  type Multiagent,
-  type ResolvedMultiagent,
-  resolveMultiagent,
-} from './rosters.ts';
+import { mergeMultiagent, moveSelf, type Multiagent, type ResolvedMultiagent, resolveMultiagent } from './rosters.ts';
 import { formatTime } from './ids.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
@@ -268,7 +262,9 @@ function refuseStale({ versions }: AgentItem, version: number | undefined): void
 /** Returns the next version, or null when nothing would change. */
 function changeAgent(
   current: AgentVersion,
-  body: Omit<z.output<typeof agentUpdate>, 'multiagent'> & { readonly multiagent?: AgentVersion['multiagent'] | undefined },
+  body: Omit<z.output<typeof agentUpdate>, 'multiagent'> & {
+    readonly multiagent?: AgentVersion['multiagent'] | undefined;
+  },
   at: string,
 ): AgentVersion | null {
   const changed: AgentVersion = {

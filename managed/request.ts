@@ -78,7 +78,6 @@ export const environmentIn = (request: ManagedRequest): string =>
   idIn(request, 'environment_id', 'env', 'Environment', 'environment_not_found');
 export const sessionIn = (request: ManagedRequest): string => idIn(request, 'session_id', 'sesn', 'Session');
 
-
 /** Throws ManagedError 404. */
 export const threadIn = (request: ManagedRequest, threads: Threads): Promise<FoundThread> =>
   threads.find(sessionIn(request), idIn(request, 'thread_id', 'sthr', 'Thread'));

@@ -53,8 +53,7 @@ function predefinedIn({ advisor, subagents, workflows }: ThreeMembers): readonly
   if (advisor?.type === 'enabled') throw unsupported('multiagent.advisor', 'advisors are not served');
   if (workflows?.type !== 'disabled') throw unsupported('multiagent.workflows', defaultOn);
   if (subagents?.type === 'disabled') return null;
-  if (subagents?.inline_agents?.type !== 'disabled')
-    throw unsupported('multiagent.subagents.inline_agents', defaultOn);
+  if (subagents?.inline_agents?.type !== 'disabled') throw unsupported('multiagent.subagents.inline_agents', defaultOn);
   const path = 'multiagent.subagents.predefined_agents';
   if (!subagents.predefined_agents?.length)
     throw invalid(`${path}: name at least one agent while inline_agents is disabled`, path);
@@ -179,7 +178,6 @@ function refuseSameName(roster: Definition[]): Definition[] {
 /** Returns the agents that a session's agent may start. */
 export function rosterOf({ multiagent }: Pick<BetaManagedAgentsSessionAgent, 'multiagent'>): readonly Definition[] {
   if (multiagent === null) return [];
-  if (multiagent.type === 'coordinator')
-    return multiagent.agents.flatMap((one) => (one.type === 'agent' ? [one] : []));
+  if (multiagent.type === 'coordinator') return multiagent.agents.flatMap((one) => (one.type === 'agent' ? [one] : []));
   return multiagent.subagents.type === 'enabled' ? multiagent.subagents.predefined_agents : [];
 }

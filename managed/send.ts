@@ -80,8 +80,7 @@ function checkEvent(event: SentEvent, at: number): void {
     return;
   }
   const param = `events.${at}.session_thread_id`;
-  if (event.session_thread_id)
-    throw unsupported(param, 'an interrupt ends all threads: leave it out');
+  if (event.session_thread_id) throw unsupported(param, 'an interrupt ends all threads: leave it out');
 }
 
 /**

@@ -41,7 +41,9 @@ const shapesOfKinds: Readonly<Record<OptionKind, z.ZodType>> = {
   names: list,
   number: z.number(),
   pairs: z.record(text, text),
-  roster: z.array(z.looseObject({ name: text, description: text, model: text, tools: list, permissions: z.looseObject({}) })),
+  roster: z.array(
+    z.looseObject({ name: text, description: text, model: text, tools: list, permissions: z.looseObject({}) }),
+  ),
   rules: z.strictObject({ allow: list.optional(), deny: list.optional(), ask: list.optional() }),
   schema: z.record(text, z.unknown()),
   switch: z.boolean(),

@@ -49,9 +49,17 @@ function statusFact(fact: EventFact, { session, name }: Thread): EventFact {
     case 'session.status_running':
       return changed(fact, 'session.thread_status_running', (event, type) => ({ ...placeOf(event), type, ...about }));
     case 'session.status_rescheduled':
-      return changed(fact, 'session.thread_status_rescheduled', (event, type) => ({ ...placeOf(event), type, ...about }));
+      return changed(fact, 'session.thread_status_rescheduled', (event, type) => ({
+        ...placeOf(event),
+        type,
+        ...about,
+      }));
     case 'session.status_terminated':
-      return changed(fact, 'session.thread_status_terminated', (event, type) => ({ ...placeOf(event), type, ...about }));
+      return changed(fact, 'session.thread_status_terminated', (event, type) => ({
+        ...placeOf(event),
+        type,
+        ...about,
+      }));
     case 'session.status_idle':
       return changed(fact, 'session.thread_status_idle', (event, type) => ({
         ...placeOf(event),

@@ -102,7 +102,15 @@ test('what can be changed of a schedule is one list for HTTP, the command line a
 test('a flag is read to the option that its row names, as the kind of the row says (L57)', () => {
   const written = { number: '30000', time: '1h', text: 'x', names: 'read', list: 'x', folders: '/data', pairs: 'a=b' };
   for (const [name, { flag, kind, values }] of Object.entries(RUN_OPTIONS)) {
-    if (flag === undefined || kind === 'rules' || kind === 'schema' || kind === 'folder' || kind === 'tools' || kind === 'roster') continue;
+    if (
+      flag === undefined ||
+      kind === 'rules' ||
+      kind === 'schema' ||
+      kind === 'folder' ||
+      kind === 'tools' ||
+      kind === 'roster'
+    )
+      continue;
     const [long = ''] = flag.split(' ');
     const value = kind === 'switch' ? [] : kind === 'choice' ? (values ?? []).slice(0, 1) : [written[kind]];
     const flags = addRunOptions(new Command())

@@ -53,7 +53,7 @@ test('both forms of a roster are resolved to versions, and a session has its age
 test('what is enabled unless it is disabled is refused by its name, and so is what is not served', async () => {
   const { create, refused } = staged();
   const { id } = await create('One');
-  const subagents = { type: 'enabled', inline_agents: off, predefined_agents: [id] } as const;
+  const subagents = { type: 'enabled' as const, inline_agents: off, predefined_agents: [id] };
   const type = 'multiagent_20261001' as const;
   const cases: readonly (readonly [string, Multiagent])[] = [
     ['multiagent.workflows', { type }],
@@ -89,7 +89,9 @@ test('a roster names agents that exist, once each, without rosters of their own,
     const error = await refused({ type: 'coordinator', agents });
     expect([error.status, error.message]).toEqual([400, expect.stringContaining(words)]);
   }
-  const self = await errorOf(client.beta.agents.update(lead.id, { multiagent: { type: 'coordinator', agents: [lead.id] } }));
+  const self = await errorOf(
+    client.beta.agents.update(lead.id, { multiagent: { type: 'coordinator', agents: [lead.id] } }),
+  );
   expect(self.message).toContain('name the agent itself');
 });
 

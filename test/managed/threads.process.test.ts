@@ -134,9 +134,13 @@ test('an agent of the roster works in a thread, also after its worker was killed
   const ids = [...events, ...own].map((event) => event.id);
   expect(new Set(ids).size).toBe(ids.length);
   expect(readFileSync(join(place.root, 'agents', id, 'a.txt'), 'utf8')).toBe('Hello.\n');
-  const again = await client.beta.sessions.threads.events.stream(child!.id, { session_id: id }, {
-    headers: { 'last-event-id': '0' },
-  });
+  const again = await client.beta.sessions.threads.events.stream(
+    child!.id,
+    { session_id: id },
+    {
+      headers: { 'last-event-id': '0' },
+    },
+  );
   expect(await collect<BetaManagedAgentsStreamSessionEvents>(again)).toEqual(own);
   const [lead, done] = await threads();
   const { usage } = await client.beta.sessions.retrieve(id);
@@ -205,7 +209,10 @@ test('calls of a thread that wait are shown in the session and settled there, ov
     let ids: readonly string[] = [];
     await until(async () => {
       const event = await last();
-      ids = event?.type === 'session.status_idle' && event.stop_reason.type === 'requires_action' ? event.stop_reason.event_ids : [];
+      ids =
+        event?.type === 'session.status_idle' && event.stop_reason.type === 'requires_action'
+          ? event.stop_reason.event_ids
+          : [];
       return ids.length === count;
     });
     return ids;
@@ -233,7 +240,11 @@ test('calls of a thread that wait are shown in the session and settled there, ov
   expect(data).toMatchObject([{ ...allow, session_thread_id: child?.id }]);
   expect((await settle(allow)).data).toEqual(data);
   expect(await waitsFor(1)).toEqual([custom]);
-  await settle({ type: 'user.custom_tool_result', custom_tool_use_id: custom, content: [{ type: 'text', text: 'sold' }] });
+  await settle({
+    type: 'user.custom_tool_result',
+    custom_tool_use_id: custom,
+    content: [{ type: 'text', text: 'sold' }],
+  });
   await until(async () => {
     const event = await last();
     return event?.type === 'session.status_idle' && event.stop_reason.type === 'end_turn';

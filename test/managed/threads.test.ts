@@ -74,7 +74,10 @@ describe('an agent of a roster', () => {
   });
 
   test('that never began is a call with an error result, once it has ended (G68)', () => {
-    const [use, result, ...more] = after([...asked, begun({ call: '1.1.1', session: two })], outcomes(outcome(0, 'Not run.', stopped)));
+    const [use, result, ...more] = after(
+      [...asked, begun({ call: '1.1.1', session: two })],
+      outcomes(outcome(0, 'Not run.', stopped)),
+    );
     expect(use).toMatchObject({ type: 'agent.tool_use', name: 'agent', input: task('One') });
     expect(result).toMatchObject({ type: 'agent.tool_result', tool_use_id: use?.id, is_error: true });
     expect(more).toEqual([]);

@@ -77,10 +77,13 @@ test('an agent works by its own entry, and what waits in it is told to its paren
     { kind: 'settled', call: '1.1.0', thread: child, how: 'result', result },
   ]);
   expect(await session.memo()).not.toHaveProperty('waits');
-  const offered = h.bodies().map(({ tools }) => (tools ?? []).map(({ name }) => name));
+  const offered = h.bodies().map(({ tools }) => (tools ?? []).flatMap((tool) => ('name' in tool ? tool.name : [])));
   expect(offered.slice(0, 2)).toEqual([['agent'], ['get_order', 'write']]);
   await keepHistory('a roster whose agent waits, over a handover (G68)', session.handle);
-  await keepHistory('an agent of a roster, which tells its parent that it waits (G68)', h.client.workflow.getHandle(child!));
+  await keepHistory(
+    'an agent of a roster, which tells its parent that it waits (G68)',
+    h.client.workflow.getHandle(child!),
+  );
 });
 
 test('two agents wait under equal names, and an interrupt ends both (G68 L48)', async () => {

@@ -34,7 +34,14 @@ export function rosterShapeProblem(roster: unknown, most: number): string | unde
 
 /** Options may come from any Temporal client. */
 function isRosterAgent(value: unknown): value is RosterAgent {
-  const { name, description, model, tools, permissions, outsideTools = [] } = (value ?? {}) as {
+  const {
+    name,
+    description,
+    model,
+    tools,
+    permissions,
+    outsideTools = [],
+  } = (value ?? {}) as {
     readonly [Key in keyof RosterAgent]?: unknown;
   };
   return (

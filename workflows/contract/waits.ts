@@ -77,7 +77,13 @@ const LONGEST_CALL = 100;
 /** Anyone can signal, so the shape is checked. */
 export function isThreadNews(value: unknown): value is ThreadNews {
   const { session, head, told } = (value ?? {}) as { readonly [Key in keyof ThreadNews]?: unknown };
-  return typeof session === 'string' && isHash(head) && Array.isArray(told) && told.length <= MOST_TOLD && told.every(isToldWait);
+  return (
+    typeof session === 'string' &&
+    isHash(head) &&
+    Array.isArray(told) &&
+    told.length <= MOST_TOLD &&
+    told.every(isToldWait)
+  );
 }
 
 function isToldWait(value: unknown): boolean {
