@@ -49,6 +49,7 @@ export type { RosterAgent } from '../workflows/contract/roster.ts';
 export type {
   AgentWait,
   AskedCall,
+  BudgetEntry,
   OutsideTool,
   SettledEntry,
   WaitEntry,
@@ -61,6 +62,7 @@ export type {
   Notice,
   PreambleChanged,
   RunEnded,
+  RunStarted,
   SystemPart,
   UserEntry,
 } from '../workflows/contract/activities.ts';

@@ -7,6 +7,7 @@ import type { RunOptions } from '../client/index.ts';
 import { AGENT_TOOL } from '../workflows/contract/delegation.ts';
 import type { RosterAgent } from '../workflows/contract/roster.ts';
 import { outsideTools } from './agents.ts';
+import { usdOf } from './budgets.ts';
 import { isOffline } from './environments.ts';
 import { rulesOfToolset } from './policies.ts';
 import { rosterOf } from './rosters.ts';
@@ -15,11 +16,15 @@ import { sandboxTools } from './work/tools.ts';
 
 type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;
 
-/** `cwd` is the session's own folder. No other tools are offered than those of the agent. */
+/**
+ * `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the
+ * agent.
+ */
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
   cwd: string,
+  budget?: string,
 ): RunOptions {
   const offline = isOffline(config);
   const { outsideTools: custom = [], ...own } = ownOptions(agent, offline);
@@ -33,6 +38,7 @@ export function optionsOfAgent(
     ...own,
     ...(roster.length > 0 && { roster, tools: [...own.tools, AGENT_TOOL] }),
     recordWaits: true,
+    ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
     ...outsideOptions(id, config, [
       ...custom,
       ...(config.type === 'self_hosted' ? sandboxTools(enabledTools(agent, offline).tools) : []),

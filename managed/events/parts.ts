@@ -96,6 +96,10 @@ export type Projection = {
   readonly spending: Spending;
   /** What of it the agents of threads took. */
   readonly spentInThreads: Spend;
+  /** US dollars (G69); null without a budget. */
+  readonly budgetUsd: number | null;
+  /** The run under way waits at the budget. */
+  readonly isAtBudget: boolean;
   /** When the run under way began, in milliseconds since the epoch, and what its replies took. */
   readonly underWay: { readonly at: number; readonly spend: Spend };
 };
@@ -115,6 +119,8 @@ export const emptyProjection = (session: string): Projection => ({
   interrupts: 0,
   spending: { spend: noSpend, ms: 0 },
   spentInThreads: noSpend,
+  budgetUsd: null,
+  isAtBudget: false,
   underWay: { at: 0, spend: noSpend },
 });
 

@@ -5,6 +5,7 @@ import type { Entry, Outcome } from '../../client/index.ts';
 import { rewoundIn } from '../../store/log/entries.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { formatMicros } from '../ids.ts';
+import { budgetParts, budgetUpdate } from './budget-parts.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
   callEventId,
@@ -56,7 +57,9 @@ function projectEntry(before: Projection, entry: Entry): Projected {
 function partsOf(projection: Projection, entry: Entry): Step {
   const own = ownParts(projection, entry);
   const { starting } = projection;
-  if (starting === null || entry.kind === 'run_started') return own;
+  // What people change before a run is told before its message.
+  const isChange = entry.kind === 'steered' && own.parts.every(({ type }) => type === 'session.updated');
+  if (starting === null || entry.kind === 'run_started' || isChange) return own;
   const running: Part = {
     id: partId(projection, starting, 'running'),
     type: 'session.status_running',
@@ -71,7 +74,9 @@ function ownParts(projection: Projection, entry: Entry): Step {
   switch (entry.kind) {
     case 'run_started': {
       const begun = { starting: position, run: entry.run, reply: null, waiting: [] };
-      return { parts: [], next: { ...begun, underWay: { at: entry.at, spend: noSpend } } };
+      // Later changes are told by whoever made them.
+      const budgetUsd = projection.run === 0 ? (entry.budgetUsd ?? null) : projection.budgetUsd;
+      return { parts: [], next: { ...begun, budgetUsd, underWay: { at: entry.at, spend: noSpend } } };
     }
     case 'user':
       return { parts: [messagePart(projection, entry)], next: {} };
@@ -86,6 +91,8 @@ function ownParts(projection: Projection, entry: Entry): Step {
       return waitParts(projection, entry);
     case 'settled':
       return settledParts(projection, entry);
+    case 'budget':
+      return budgetParts(projection, entry);
     case 'boundary':
       return { parts: [plainPart(projection, 'agent.thread_context_compacted')], next: {} };
     case 'steered':
@@ -95,7 +102,7 @@ function ownParts(projection: Projection, entry: Entry): Step {
       const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
       const { agents = [] } = entry.ended;
       const spentInThreads = agents.reduce((all, one) => addSpend(all, one.spend), projection.spentInThreads);
-      const next = { spending: sum, spentInThreads, waiting: [], threads: endAll(projection) };
+      const next = { spending: sum, spentInThreads, waiting: [], isAtBudget: false, threads: endAll(projection) };
       return { parts: endParts(projection, entry.ended, usageOf(sum)), next };
     }
     case 'session_closed':
@@ -144,6 +151,8 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
     const next = { branch: rewound.from, reply: null, waiting: [], threads: endAll(projection) };
     return { parts: [], next };
   }
+  const update = budgetUpdate(projection, entry.steered);
+  if (update) return update;
   if (entry.steered.action !== 'interrupt') return { parts: [], next: {} };
   const part: Part = {
     id: interruptId(projection),
@@ -212,7 +221,7 @@ function ownResultParts(projection: Projection, outcome: Outcome, call: ReplyCal
 /** Returns an entry's own time, in milliseconds since the epoch; others have that of the entry before. */
 function timeOf(entry: Entry): number | undefined {
   if (entry.kind === 'run_started' || entry.kind === 'reply') return entry.at;
-  if (entry.kind === 'wait' || entry.kind === 'settled') return entry.at;
+  if (entry.kind === 'wait' || entry.kind === 'settled' || entry.kind === 'budget') return entry.at;
   if (entry.kind === 'run_ended') return entry.ended.at;
   return entry.kind === 'steered' ? entry.steered.at : undefined;
 }

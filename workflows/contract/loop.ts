@@ -232,6 +232,13 @@ export type Rules = {
   readonly recordWaits?: true;
   /** It says, too, which agents of its roster have begun (G68). */
   readonly recordThreads?: true;
+  /** The session had a budget when the run was opened: no call begins with its reply (G69). */
+  readonly waitsAtBudget?: true;
+  /**
+   * US dollars of the run at which it waits: what earlier runs and agents have left of the
+   * session's budget (G69). Absent without one; never part of a snapshot.
+   */
+  readonly waitAtUsd?: number;
 };
 
 /** `warning` and `critical` are shares of the window (L9, L10). */

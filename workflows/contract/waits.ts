@@ -1,7 +1,9 @@
 // Calls that wait for a person or for somebody outside, as the transcript records them where a run
-// asks for it (G37), and the result of a call that somebody outside gives (G53).
+// asks for it (G37), the result of a call that somebody outside gives (G53), and the wait of a run
+// at its session's budget (G69).
 import type { OutsideKind, OutsideResult } from './delegation.ts';
 import { isHash, type Hash, type SessionId } from './ids.ts';
+import type { Spend } from './loop.ts';
 
 /** Marks the sessions that store waits, or have calls for somebody outside: `patched` with this id. */
 export const WAITS_CHANGE = 'perdure-waits';
@@ -98,6 +100,22 @@ function isToldCall(value: unknown): boolean {
 }
 
 const isCallName = (call: unknown): boolean => typeof call === 'string' && call.length <= LONGEST_CALL;
+
+/** Marks the sessions of which a run has waited at the budget: `patched` with this id. */
+export const BUDGET_CHANGE = 'perdure-session-budget';
+
+/**
+ * The run waits at the session's budget, or leaves it since that was raised or removed. `limitUsd`:
+ * US dollars, null once it was removed. `spend`: of the run and of its agents so far. `at`:
+ * milliseconds since the epoch.
+ */
+export type BudgetEntry = {
+  readonly kind: 'budget';
+  readonly state: 'reached' | 'left';
+  readonly limitUsd: number | null;
+  readonly spend: Spend;
+  readonly at: number;
+};
 
 /** A tool as the model is shown it. `by`: who gives the results of its calls. */
 export type OutsideTool = {
