@@ -9,6 +9,7 @@ import type {
 import type { ChannelItem } from '../../client/index.ts';
 import type { WorkQueues } from '../../store/sandbox/queue.ts';
 import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
+import type { LeaseName } from '../../store/sandbox/offers.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
@@ -104,7 +105,11 @@ type News = {
   readonly items: ChannelItem[];
   /** Whether there may be new events. */
   isStale: boolean;
+  /** Whether the worker listens to another stream. */
+  isReplaced: boolean;
 };
+
+const isSameLease = (a: LeaseName, b: LeaseName | undefined): boolean => a.work === b?.work && a.g === b.g;
 
 /**
  * A look costs one call of the server while the session is idle, and nothing has come. A session
@@ -118,8 +123,11 @@ const isSameRest = (a: FoundSession, b: FoundSession): boolean =>
 async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGenerator<string, void> {
   const { source, sent, previews, lease, signal } = streaming;
   const { session } = source;
-  const news: News = { waker: createWaker(), queued: [], items: [], isStale: true };
-  const unlisten = parts.bus.listen(session, ({ queued }) => {
+  const news: News = { waker: createWaker(), queued: [], items: [], isStale: true, isReplaced: false };
+  // A call that is shown once would go into a connection that its worker has lost.
+  if (lease) parts.bus.publish(session, { listensAnew: lease });
+  const unlisten = parts.bus.listen(session, ({ queued, listensAnew }) => {
+    news.isReplaced ||= listensAnew !== undefined && isSameLease(listensAnew, lease);
     if (queued) news.queued.push(queued);
     news.isStale = true;
     news.waker.wake();
@@ -139,6 +147,7 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
       if (isNew) {
         news.isStale = false;
         timeline = await source.timeline(found);
+        if (signal.aborted || news.isReplaced) return;
         for (const event of news.queued.splice(0)) if (!sent.has(event.id)) yield frameOf(event, false);
         const unsent = timeline.facts.filter(({ id }) => !sent.has(id));
         const facts = lease ? await streamToWorker(parts, lease, timeline, { unsent, sent }) : unsent;
