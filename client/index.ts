@@ -46,7 +46,10 @@ export type {
   RewindRequest,
 } from '../workflows/contract/rewind.ts';
 export type { RunServer, ServerToolConfig } from '../workflows/contract/mcp-servers.ts';
+export type { RosterAgent } from '../workflows/contract/roster.ts';
 export type {
+  AgentWait,
+  AskedCall,
   BudgetEntry,
   OutsideTool,
   SettledEntry,

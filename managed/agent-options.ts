@@ -2,52 +2,84 @@
 // besides: an agent can only narrow what a worker allows (G24).
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { BetaManagedAgentsSessionThreadAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { RunOptions } from '../client/index.ts';
+import { AGENT_TOOL } from '../workflows/contract/delegation.ts';
+import type { RosterAgent } from '../workflows/contract/roster.ts';
 import { outsideTools } from './agents.ts';
 import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
 import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
 import { runServers } from './mcp-servers.ts';
 import { rulesOfToolset } from './policies.ts';
+import { rosterOf } from './rosters.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
+
+type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;
 
 /**
  * `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the
  * agent.
  */
 export function optionsOfAgent(
-  { model, system, tools, mcp_servers }: BetaManagedAgentsSessionAgent,
+  agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
   cwd: string,
   budget?: string,
 ): RunOptions {
-  const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
-  const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
   const offline = isOffline(config);
-  const offered = offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs;
-  const own = rulesOfToolset(offered);
-  const servers = reachesServers(config) ? runServers(mcp_servers, tools) : [];
+  const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, offline);
+  const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools) : [];
+  const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
     cwd,
-    model: model.id,
-    ...(model.effort && { effort: model.effort.type }),
-    ...(system !== null && { systemPrompt: system }),
     toolset: 'agent_toolset_20260401',
     // Policies say what runs unasked: a worker's looser mode is no policy.
     permissionMode: 'default',
     ...(offline && { offline }),
     ...own,
-    tools: [...own.tools, ...custom.map(({ name }) => name), ...servers.map(({ name }) => `${SERVER_PREFIX}${name}`)],
+    tools: [
+      ...tools,
+      ...(roster.length > 0 ? [AGENT_TOOL] : []),
+      ...servers.map(({ name }) => `${SERVER_PREFIX}${name}`),
+    ],
     ...(servers.length > 0 && { mcpServers: servers }),
+    ...(roster.length > 0 && { roster }),
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
     ...outsideOptions(id, config, [
-      ...outsideTools(custom),
-      ...(config.type === 'self_hosted' ? sandboxTools(own.tools) : []),
+      ...custom,
+      ...(config.type === 'self_hosted' ? sandboxTools(enabledTools(agent, offline).tools) : []),
     ]),
   };
 }
+
+/** What an agent brings itself, in a session of its own or in a thread of another's. */
+function ownOptions(agent: AgentDefinition, offline: boolean) {
+  const { model, system, tools } = agent;
+  const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
+  const own = enabledTools(agent, offline);
+  return {
+    model: model.id,
+    ...(model.effort && { effort: model.effort.type }),
+    ...(system !== null && { systemPrompt: system }),
+    permissions: own.permissions,
+    tools: [...own.tools, ...custom.map(({ name }) => name)],
+    ...(custom.length > 0 && { outsideTools: outsideTools(custom) }),
+  } satisfies Partial<RunOptions>;
+}
+
+function enabledTools({ tools }: AgentDefinition, offline: boolean): ReturnType<typeof rulesOfToolset> {
+  const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
+  return rulesOfToolset(offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs);
+}
+
+const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean): RosterAgent => ({
+  name: agent.name,
+  description: agent.description ?? '',
+  ...ownOptions(agent, offline),
+});
 
 /** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read. */
 function outsideOptions(

@@ -14,6 +14,7 @@ import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { refuseWrongServers, resolveMcpToolset } from './mcp-servers.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
+import { mergeMultiagent, moveSelf, type Multiagent, type ResolvedMultiagent, resolveMultiagent } from './rosters.ts';
 import { formatTime } from './ids.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
@@ -33,20 +34,18 @@ export type AgentParts = {
   readonly model?: Model | undefined;
   readonly tools?: Tools | null | undefined;
   readonly skills?: z.output<typeof skills> | null | undefined;
-  readonly multiagent?: unknown;
   readonly execution_identity?: { readonly type: string } | null | undefined;
 };
 
 /** Refuses by name what sessions of this server would not do (G4). Throws ManagedError. */
 export function refuseUnserved(parts: AgentParts, path = ''): void {
-  const { model: chosen, skills: chosenSkills, multiagent, execution_identity, tools: offered } = parts;
+  const { model: chosen, skills: chosenSkills, execution_identity, tools: offered } = parts;
   const at = (name: string): string => `${path}${name}`;
   if (typeof chosen === 'object') {
     if (chosen.inference_geo) throw unsupported(at('model.inference_geo'), 'no model is bound to a place here');
     if (chosen.speed === 'fast') throw unsupported(at('model.speed'), 'only "standard" is served');
   }
   if (chosenSkills?.length) throw unsupported(at('skills'), 'skills come from the worker’s configuration');
-  if (multiagent !== undefined && multiagent !== null) throw unsupported(at('multiagent'), 'it is not served yet');
   if (execution_identity?.type === 'aws_role') throw unsupported(at('execution_identity'), 'only "service_account"');
   refuseTools(offered ?? [], at('tools'));
 }
@@ -155,7 +154,7 @@ export class Agents {
       mcp_servers: body.mcp_servers ?? [],
       metadata: body.metadata ?? {},
       model: resolveModel(body.model),
-      multiagent: null,
+      multiagent: body.multiagent ? await this.#resolveRoster(id, body.multiagent, 1) : null,
       skills: [],
       system: body.system ?? null,
       tools: resolveTools(body.tools ?? []),
@@ -195,7 +194,9 @@ export class Agents {
       refuseArchived(item, id);
       refuseStale(item, body.version);
       const current = await this.#stored.version(item.versions.at(-1)!);
-      const next = changeAgent(current, body, formatTime(this.#now()));
+      const sent = body.multiagent && mergeMultiagent(current.multiagent, body.multiagent);
+      const multiagent = sent ? await this.#resolveRoster(id, sent, current.version) : sent;
+      const next = changeAgent(current, { ...body, multiagent }, formatTime(this.#now()));
       if (next === null) return withArchived(current, item);
       const hash = await this.#stored.putVersion(next);
       let isApplied = false;
@@ -207,6 +208,11 @@ export class Agents {
       });
       if (isApplied) return withArchived(next, item);
     }
+  }
+
+  /** Resolves the agents of a roster to versions (G68). Throws ManagedError. */
+  #resolveRoster(id: string, sent: Multiagent, version: number): Promise<ResolvedMultiagent> {
+    return resolveMultiagent(sent, { id, version }, (other, chosen) => this.retrieve(other, chosen));
   }
 
   async archive(id: string, by: string): Promise<BetaManagedAgentsAgent> {
@@ -254,7 +260,13 @@ function refuseStale({ versions }: AgentItem, version: number | undefined): void
 }
 
 /** Returns the next version, or null when nothing would change. */
-function changeAgent(current: AgentVersion, body: z.output<typeof agentUpdate>, at: string): AgentVersion | null {
+function changeAgent(
+  current: AgentVersion,
+  body: Omit<z.output<typeof agentUpdate>, 'multiagent'> & {
+    readonly multiagent?: AgentVersion['multiagent'] | undefined;
+  },
+  at: string,
+): AgentVersion | null {
   const changed: AgentVersion = {
     ...current,
     ...(body.name !== undefined && { name: body.name }),
@@ -263,9 +275,12 @@ function changeAgent(current: AgentVersion, body: z.output<typeof agentUpdate>, 
     ...(body.model !== undefined && { model: resolveModel(body.model) }),
     ...(body.tools !== undefined && { tools: resolveTools(body.tools ?? []) }),
     ...(body.mcp_servers !== undefined && { mcp_servers: body.mcp_servers ?? [] }),
+    ...(body.multiagent !== undefined && { multiagent: body.multiagent }),
     metadata: patchMetadata(current.metadata, body.metadata),
   };
   refuseWrongServers(changed.mcp_servers, changed.tools);
   if (isDeepStrictEqual(changed, current)) return null;
-  return { ...changed, updated_at: at, version: current.version + 1 };
+  const version = current.version + 1;
+  const { multiagent } = changed;
+  return { ...changed, multiagent: multiagent && moveSelf(multiagent, current.id, version), updated_at: at, version };
 }

@@ -24,6 +24,7 @@ const PATH = '/v1';
 /** Bytes of a body (G95). */
 const LARGEST_BODY = 8 * 1024 * 1024;
 const BETA = 'managed-agents-2026-04-01';
+const STREAMS: ReadonlySet<string> = new Set(['sessions.events.stream', 'sessions.threads.events.stream']);
 
 type Vars = { readonly Variables: { caller: Caller; requestId: string } };
 type Request = Context<Vars>;
@@ -57,7 +58,7 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
       const lease = await authorize(parts, caller, route, context.req.param());
       const person = nameOf(caller);
       const requires = (needed: Role): void => requireRole(caller, needed);
-      const left = name === 'sessions.events.stream' ? streams.open(person) : (): void => undefined;
+      const left = STREAMS.has(name) ? streams.open(person) : (): void => undefined;
       try {
         const facts = { caller, lease, person, requires, closing: closing.signal, left };
         const request = await requestOf(context, facts);

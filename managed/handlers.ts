@@ -5,6 +5,7 @@ import type {
   BetaManagedAgentsSession,
   BetaManagedAgentsSessionEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { BetaManagedAgentsSessionThread } from '@anthropic-ai/sdk/resources/beta/sessions/threads';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
 import { WorkQueues } from '../store/sandbox/queue.ts';
@@ -27,6 +28,7 @@ import {
   pageIn,
   type Parts,
   sessionIn,
+  threadIn,
 } from './request.ts';
 import { reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
@@ -36,6 +38,7 @@ import * as environmentShapes from './shapes/environments.ts';
 import { parseBody, parseQuery } from './shapes/parse.ts';
 import * as shapes from './shapes/sessions.ts';
 import type { ServedName } from './surface.ts';
+import { idOfThread, Threads } from './threads.ts';
 import { workHandlers } from './work/handlers.ts';
 import { listForWorker, offerToWorker } from './work/view.ts';
 import { Work } from './work/work.ts';
@@ -50,7 +53,8 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const { leases, leaseMs, now } = ports;
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
-  return { ports, stored, agents, environments, timelines, sessions, bus, queues, work, cursors: sealing };
+  const threads = new Threads({ ports, stored, sessions });
+  return { ports, stored, agents, environments, timelines, sessions, threads, bus, queues, work, cursors: sealing };
 }
 
 export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
@@ -60,6 +64,7 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...workHandlers(parts),
     ...sessionHandlers(parts),
     ...eventHandlers(parts),
+    ...threadHandlers(parts),
   };
 }
 
@@ -162,7 +167,7 @@ function sessionHandlers(parts: Parts) {
     },
     'sessions.delete': async (request): Promise<BetaManagedAgentsDeletedSession> => {
       const id = sessionIn(request);
-      await awaitRest(sessions, id, request.closing);
+      await awaitRest(sessions.source(id), request.closing);
       await sessions.delete(id, request.person);
       bus.publish(id, {});
       return { id, type: 'session_deleted' };
@@ -221,7 +226,54 @@ function eventHandlers(parts: Parts) {
     'sessions.events.stream': async (request) => {
       const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);
       const { lease, closing, left, lastEventId: last } = request;
-      return openStream(parts, { session: sessionIn(request), last, deltas, lease, closing, left });
+      const source = sessions.source(sessionIn(request));
+      return openStream(parts, { source, last, deltas, lease, closing, left });
+    },
+  } satisfies Partial<Record<ServedName, Handler>>;
+}
+
+function threadHandlers(parts: Parts) {
+  const { threads, timelines, bus } = parts;
+  return {
+    'sessions.threads.list': async (request): Promise<Paged<BetaManagedAgentsSessionThread>> => {
+      const query = parseQuery(shapes.threadList, request.query);
+      const { statuses = [] } = query;
+      const id = sessionIn(request);
+      const all = (await threads.list(id)).map((thread, at) => ({ thread, at }));
+      const placeOf = ({ at }: (typeof all)[number]): string => String(at).padStart(9, '0');
+      const list: ListRequest = { list: `threads ${id}`, order: 'asc', filter: filterOf(query), ...pageIn(query) };
+      const choose = async (some: typeof all): Promise<typeof all> => {
+        const now = await Promise.all(some.map(({ thread }) => threads.status(thread)));
+        return some.filter((_, at) => statuses.includes(now[at]!));
+      };
+      const page =
+        statuses.length > 0
+          ? await pageOfChosen(await parts.cursors(), list, all, placeOf, (some) => choose([...some]))
+          : pageOf(await parts.cursors(), list, all, placeOf);
+      return { data: await Promise.all(page.items.map(({ thread }) => threads.show(thread))), next_page: page.next };
+    },
+    'sessions.threads.retrieve': async (request) => threads.show(await threadIn(request, threads)),
+    'sessions.threads.archive': async (request) => {
+      const found = await threadIn(request, threads);
+      await threads.archive(found, request.person);
+      bus.publish(found.session.id, {});
+      return threads.show(await threadIn(request, threads));
+    },
+    'sessions.threads.events.list': async (request): Promise<Paged<BetaManagedAgentsSessionEvent>> => {
+      const query = parseQuery(agentShapes.pageQuery, request.query);
+      const { limit = EVENTS_LIMIT } = query;
+      const found = await threadIn(request, threads);
+      const { facts } = await threads.timeline(found);
+      const name = `thread events ${idOfThread(found)}`;
+      const list: ListRequest = { list: name, order: 'asc', filter: null, ...pageIn(query), limit };
+      const page = pageOf(await parts.cursors(), list, facts, ({ at }) => formatMicros(at));
+      return { data: await timelines.write(page.items), next_page: page.next };
+    },
+    'sessions.threads.events.stream': async (request) => {
+      const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);
+      const { closing, left, lastEventId: last } = request;
+      const source = threads.source(await threadIn(request, threads));
+      return openStream(parts, { source, last, deltas, lease: undefined, closing, left });
     },
   } satisfies Partial<Record<ServedName, Handler>>;
 }

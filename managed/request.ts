@@ -13,6 +13,7 @@ import type { Cursors } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import type { Sessions } from './sessions.ts';
 import type { Query } from './shapes/parse.ts';
+import type { FoundThread, Threads } from './threads.ts';
 import type { SessionLease } from './work/credentials.ts';
 import type { Work } from './work/work.ts';
 
@@ -58,6 +59,7 @@ export type Parts = {
   readonly environments: Environments;
   readonly timelines: Timelines;
   readonly sessions: Sessions;
+  readonly threads: Threads;
   readonly bus: EventBus;
   readonly queues: WorkQueues;
   readonly work: Work;
@@ -75,6 +77,10 @@ export const agentIn = (request: ManagedRequest): string => idIn(request, 'agent
 export const environmentIn = (request: ManagedRequest): string =>
   idIn(request, 'environment_id', 'env', 'Environment', 'environment_not_found');
 export const sessionIn = (request: ManagedRequest): string => idIn(request, 'session_id', 'sesn', 'Session');
+
+/** Throws ManagedError 404. */
+export const threadIn = (request: ManagedRequest, threads: Threads): Promise<FoundThread> =>
+  threads.find(sessionIn(request), idIn(request, 'thread_id', 'sthr', 'Thread'));
 
 /** The size and the cursor of a page, where they were sent. */
 export const pageIn = ({

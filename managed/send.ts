@@ -80,7 +80,8 @@ function checkEvent(event: SentEvent, at: number): void {
     parsePrompt(promptOf(event.content, `events.${at}.content`));
     return;
   }
-  if (event.session_thread_id) throw invalid(`events.${at}.session_thread_id: there is no such thread`, `events.${at}`);
+  const param = `events.${at}.session_thread_id`;
+  if (event.session_thread_id) throw unsupported(param, 'an interrupt ends all threads: leave it out');
 }
 
 /**

@@ -21,9 +21,11 @@ import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
+import type { EventSource } from './events/stream.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
+import { defineRoster, rosterOf } from './rosters.ts';
 import { patchMetadata } from './shapes/parse.ts';
 import {
   type AgentChoice,
@@ -73,8 +75,9 @@ export class Sessions {
         `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
         'environment_id',
       );
+    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
     const budget = body.budget?.max_list_cost.amount;
-    if (budget !== undefined) requirePrice(agent.model.id);
+    if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
     const problem = optionsProblem(optionsOfAgent(agent, environment, '/'));
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const hash = await stored.putSessionAgent(agent);
@@ -106,21 +109,13 @@ export class Sessions {
       created_at: _,
       updated_at: __,
       metadata: ___,
+      multiagent,
       ...agent
     } = await this.#parts.agents.retrieve(id, version);
     if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
-    const own: BetaManagedAgentsSessionAgent = { ...agent, multiagent: null };
-    if (typeof choice === 'string' || choice.type === 'agent') return own;
-    refuseUnserved(choice, 'agent.');
-    const changed: BetaManagedAgentsSessionAgent = {
-      ...own,
-      ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
-      ...(choice.system !== undefined && { system: choice.system }),
-      ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
-      ...(choice.mcp_servers !== undefined && { mcp_servers: choice.mcp_servers }),
-    };
-    refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
-    return changed;
+    const own = withOverrides({ ...agent, multiagent: null }, choice);
+    const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
+    return { ...own, multiagent: await defineRoster(multiagent, own, read) };
   }
 
   /** Throws ManagedError 404. */
@@ -135,10 +130,11 @@ export class Sessions {
   }
 
   async find(id: string): Promise<FoundSession> {
-    return this.#look(id, await this.item(id));
+    return this.look(id, await this.item(id));
   }
 
-  async #look(id: string, item: SessionItem): Promise<FoundSession> {
+  /** Looks at the workflow of a session, or of one that an agent of it works in. */
+  async look(id: string, item: SessionItem): Promise<FoundSession> {
     if (!item.isStarted && !item.isStarting) return { id, item, description: null };
     try {
       return { id, item, description: await this.#parts.ports.describe(id) };
@@ -223,15 +219,15 @@ export class Sessions {
   /** Cancels what runs, and ends the session for good (L49). */
   async archive(id: string, by: string): Promise<BetaManagedAgentsSession> {
     const before = await this.find(id);
-    await this.#cancelOpen(before, by);
+    await this.cancelOpen(before, by);
     const archivedAt = this.#parts.ports.now();
     await this.change(id, by, (current) => (current.archivedAt === null ? { ...current, archivedAt } : current));
     // A first message may have begun the workflow meanwhile.
-    if (before.description === null) await this.#cancelOpen(await this.find(id), by);
+    if (before.description === null) await this.cancelOpen(await this.find(id), by);
     return this.show(await this.find(id));
   }
 
-  async #cancelOpen({ id, description }: FoundSession, by: string): Promise<void> {
+  async cancelOpen({ id, description }: FoundSession, by: string): Promise<void> {
     if (description?.status === 'open') await this.#cancel(id, by);
   }
 
@@ -250,7 +246,7 @@ export class Sessions {
     const status = statusOf(found);
     if (status === 'running' || status === 'rescheduling')
       throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
-    if (found.description) await this.#parts.ports.removeWorkflow(id as SessionId);
+    if (found.description) await this.#removeWorkflows(found);
     const log = this.#parts.stored.sessionLog(id);
     await log.append(by, (all) => {
       const now = all.get(id);
@@ -258,6 +254,15 @@ export class Sessions {
     });
     // A first message may have begun the workflow meanwhile, which is looked at then.
     if ((await log.read()).has(id)) await this.delete(id, by);
+  }
+
+  /** Those of its threads go first, which are found by its own. */
+  async #removeWorkflows(found: FoundSession): Promise<void> {
+    const { ports } = this.#parts;
+    const { projection } = await this.timeline(found);
+    for (const { session } of projection.threads)
+      if ((await this.look(session, found.item)).description) await ports.removeWorkflow(session as SessionId);
+    await ports.removeWorkflow(found.id as SessionId);
   }
 
   /** Notes that the workflow is about to start. Throws ManagedError when the session has ended. */
@@ -306,12 +311,18 @@ export class Sessions {
   /** Tells whether nobody needs to work for the session any more; one that was deleted is over. */
   async isOver(id: string): Promise<boolean> {
     const item = (await this.#parts.stored.sessionLog(id).read()).get(id);
-    return item === undefined || statusOf(await this.#look(id, item)) === 'terminated';
+    return item === undefined || statusOf(await this.look(id, item)) === 'terminated';
   }
 
   /** Looks at the workflows of sessions that were listed. */
   lookAt(listed: readonly FoundSession[]): Promise<readonly FoundSession[]> {
-    return Promise.all(listed.map(({ id, item }) => this.#few(() => this.#look(id, item))));
+    return Promise.all(listed.map(({ id, item }) => this.#few(() => this.look(id, item))));
+  }
+
+  /** The events of the session as a stream reads them. */
+  source(id: string): EventSource {
+    const end = 'session.status_terminated';
+    return { session: id, end, find: () => this.find(id), timeline: (found) => this.timeline(found) };
   }
 
   /** Returns the session's events as they stand. Throws ManagedError, StoreError. */
@@ -323,6 +334,28 @@ export class Sessions {
     const facts = [...timeline.facts.map((fact) => withAgentName(fact, name)), ...endOutside(found, timeline.facts)];
     return { ...timeline, facts };
   }
+}
+
+function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
+  if (typeof choice === 'string' || choice.type === 'agent') return own;
+  refuseUnserved(choice, 'agent.');
+  const changed: BetaManagedAgentsSessionAgent = {
+    ...own,
+    ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
+    ...(choice.system !== undefined && { system: choice.system }),
+    ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
+    ...(choice.mcp_servers !== undefined && { mcp_servers: choice.mcp_servers }),
+  };
+  refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
+  return changed;
+}
+
+/** Threads work on the workers of this deployment alone (G68). */
+function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
+  if (config.type === 'self_hosted')
+    throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
+  const served = rosterOf(agent).find(({ mcp_servers, skills }) => mcp_servers.length + skills.length > 0);
+  if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
 }
 
 /** Foreign clients match these words. */

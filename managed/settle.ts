@@ -138,21 +138,27 @@ export async function settle(parts: SettleParts, sending: Sending): Promise<Even
   throw new ManagedError(503, `Call ${calledBy(event)} does not wait yet: send it again`);
 }
 
+const TOO_LATE: ReadonlySet<string> = new Set(['refused', 'no_call', 'closed', 'no_session']);
+
 /** Somebody else may have been faster, or the session has not listed the call yet. */
 async function apply(
   ports: ManagedPorts,
   { found, by, event }: Sending,
-  { call }: OpenWait,
+  { call, thread }: OpenWait,
   result: OutsideResult | undefined,
 ): Promise<void> {
-  const session = found.id as SessionId;
+  const session = (thread ?? found.id) as SessionId;
   try {
     if (result) await ports.giveResult(session, { call, result, by });
     else if (event.type === 'user.tool_confirmation' && event.result === 'allow')
       await ports.as(by).approve(session, call, { by });
     else await ports.as(by).deny(session, call, reasonOf(event), { by });
+    // A thread tells its session of it.
+    if (thread !== undefined) await pause(LOOK_MS);
   } catch (error) {
-    if (!(error instanceof ClientProblem) || !(error.kind === 'refused' || error.kind === 'no_call')) throw error;
+    if (!(error instanceof ClientProblem) || !TOO_LATE.has(error.kind)) throw error;
+    // The thread that had the call may have ended: the session is about to hear of it.
+    if (thread === undefined && (error.kind === 'closed' || error.kind === 'no_session')) throw error;
     await pause(LOOK_MS);
   }
 }

@@ -58,6 +58,11 @@ export const servedRoutes = [
   route('sessions.events.list', 'get', '/sessions/{session_id}/events', 'look', anyWorker),
   route('sessions.events.send', 'post', '/sessions/{session_id}/events', 'decide', anyWorker),
   route('sessions.events.stream', 'get', '/sessions/{session_id}/events/stream', 'look', anyWorker),
+  route('sessions.threads.list', 'get', '/sessions/{session_id}/threads', 'look'),
+  route('sessions.threads.retrieve', 'get', '/sessions/{session_id}/threads/{thread_id}', 'look'),
+  route('sessions.threads.archive', 'post', '/sessions/{session_id}/threads/{thread_id}/archive', 'steer'),
+  route('sessions.threads.events.list', 'get', '/sessions/{session_id}/threads/{thread_id}/events', 'look'),
+  route('sessions.threads.events.stream', 'get', '/sessions/{session_id}/threads/{thread_id}/stream', 'look'),
 ] as const;
 
 /** What Perdure serves besides the API, below `/x/perdure` (G85). */
@@ -77,7 +82,6 @@ export const refusedPaths: readonly RefusedPaths[] = [
     capability: 'sessions.resources',
     paths: ['/sessions/{session_id}/resources', '/sessions/{session_id}/resources/*'],
   },
-  { capability: 'sessions.threads', paths: ['/sessions/{session_id}/threads', '/sessions/{session_id}/threads/*'] },
   { capability: 'skills', paths: ['/skills', '/skills/*'] },
   { capability: 'files', paths: ['/files', '/files/*'] },
   { capability: 'memoryStores', paths: ['/memory_stores', '/memory_stores/*'] },

@@ -8,6 +8,7 @@ import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
 import type { PromptContext } from '../workflows/contract/prompt-context.ts';
+import type { RosterAgent } from '../workflows/contract/roster.ts';
 import type { Toolset } from '../workflows/contract/run-options.ts';
 import type { RunServer } from '../workflows/contract/mcp-servers.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
@@ -74,6 +75,8 @@ export type RunConfig = {
   readonly outsideTools?: readonly OutsideTool[];
   /** MCP servers of this session alone (G54); absent: none. */
   readonly mcpServers?: readonly RunServer[];
+  /** The agents that calls of `agent` may start (G68); absent: the worker's types. */
+  readonly roster?: readonly RosterAgent[];
   /** The self-hosted environment whose workers run some of these; absent: none does. */
   readonly environment?: string;
   /** The toolset whose inputs file and shell tools take (G51); absent: our own. */

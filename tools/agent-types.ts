@@ -44,7 +44,7 @@ export type AgentSettings = {
 export const GENERAL = 'general';
 
 /** The agent's answer goes to another agent, which sees nothing else of its work. */
-const ANSWER =
+export const ANSWER =
   'You do one task for another agent, which sees nothing but your last message: say there what you found or did, with paths and names, and what is open. ' +
   'Nobody answers questions: decide yourself, and say what you decided.';
 

@@ -5,6 +5,7 @@ import type { Tool } from './tool.ts';
 import type { Log } from '../system/log.ts';
 import { awaitInTime } from '../system/async.ts';
 import type { RunServer } from '../workflows/contract/mcp-servers.ts';
+import type { RosterAgent } from '../workflows/contract/roster.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import type { Toolset } from '../workflows/contract/run-options.ts';
 
@@ -36,6 +37,7 @@ export type ToolForms = {
   readonly offline?: boolean | undefined;
   readonly outsideTools?: readonly OutsideTool[] | undefined;
   readonly mcpServers?: readonly RunServer[] | undefined;
+  readonly roster?: readonly RosterAgent[] | undefined;
 };
 
 /** Returns the registry of a run. */

@@ -10,6 +10,7 @@ import type { Deps } from '../deps.ts';
 import { refuseScriptedModel, refuseWithoutHooks } from '../guards.ts';
 import {
   type AgentType,
+  ANSWER,
   intersectTools,
   narrowRules,
   pickLowestLimits,
@@ -38,12 +39,15 @@ export async function inherit(
   options: RunOptions,
 ): Promise<InheritedOptions | string> {
   const { config, defaults } = deps;
+  const parent = await config(hash);
+  if (parent.roster) {
+    refuseUnlike(deps, parent);
+    return inheritFromRoster(defaults, parent, name, { options, grant });
+  }
   const { types } = defaults.agents;
   const type = Object.hasOwn(types, name) ? types[name] : undefined;
   if (!type) return `this worker has no agent type ${JSON.stringify(name)}: it has ${Object.keys(types).join(', ')}`;
-  const parent = await config(hash);
-  refuseWithoutHooks(deps, parent);
-  refuseScriptedModel(deps, parent);
+  refuseUnlike(deps, parent);
   const mode = pickNarrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
   const tools = intersectTools([parent.tools, type.tools, left, options.tools]);
   const { permissions: added, ...ownOptions } = options;
@@ -60,17 +64,65 @@ export async function inherit(
       ...pickLowestLimits([type.limits, options, grant]),
       permissionMode: mode,
       ...(tools && { tools }),
-      // An agent whose parent has no extra folders gets none from the worker.
-      additionalDirectories: parent.folders ?? [],
-      toolEnv: parent.toolEnv ?? {},
-      ...(parent.instructions === false && { instructions: false }),
-      ...(parent.offline && { offline: true }),
+      ...sharedOptions(parent),
       ...present({ mcpServers: options.mcpServers ?? parent.mcpServers }),
     },
     permissions: opened ? addTreeRules(permissions, parent.cwd, opened) : permissions,
     ...(parent.webSearch && { webSearch: parent.webSearch }),
   };
 }
+
+/** Leaves the run to a worker with its parent's hooks and a model as real. */
+function refuseUnlike(deps: Pick<Deps, 'hooks' | 'scripted'>, parent: RunConfig): void {
+  refuseWithoutHooks(deps, parent);
+  refuseScriptedModel(deps, parent);
+}
+
+/**
+ * An agent of a roster has the tools and rules of its own entry, below those of the worker (G68);
+ * what its parent was denied, and its parent's folders, mode and grant, bound it all the same.
+ */
+function inheritFromRoster(
+  { permissions: workers = {} }: Deps['defaults'],
+  parent: RunConfig,
+  name: string,
+  { options, grant }: { readonly options: RunOptions; readonly grant: AgentOrigin['grant'] },
+): InheritedOptions | string {
+  const agent = parent.roster?.find((each) => each.name === name);
+  if (!agent) return `the roster of the session has no agent ${JSON.stringify(name)}`;
+  const { name: _, description: __, permissions: own, ...agentOptions } = agent;
+  const { permissions: added, ...ownOptions } = options;
+  const mode = pickNarrowestMode([parent.mode, options.permissionMode]);
+  const both = (list: 'allow' | 'ask'): readonly string[] => [...(workers[list] ?? []), ...(own[list] ?? [])];
+  const deny = [...(parent.permissions?.deny ?? []), ...(own.deny ?? [])];
+  return {
+    options: {
+      ...parentOptions(parent),
+      fallbackModels: [],
+      appendSystemPrompt: ANSWER,
+      ...agentOptions,
+      ...ownOptions,
+      cwd: parent.cwd,
+      ...pickLowestLimits([options, grant]),
+      permissionMode: mode,
+      ...(parent.rules.recordWaits && { recordWaits: true }),
+      ...sharedOptions(parent),
+    },
+    permissions: narrowRules(
+      { mode: parent.mode, permissions: { allow: both('allow'), ask: both('ask'), deny } },
+      mode,
+      added,
+    ),
+  };
+}
+
+/** An agent whose parent has no extra folders gets none from the worker. */
+const sharedOptions = (parent: RunConfig): Partial<RunOptions> => ({
+  additionalDirectories: parent.folders ?? [],
+  toolEnv: parent.toolEnv ?? {},
+  ...(parent.instructions === false && { instructions: false }),
+  ...(parent.offline && { offline: true }),
+});
 
 const WORKTREE_NOTE =
   'The workspace is a git worktree of your own, on a new branch, with the files of the last commit. All that you change and that git does not ignore is ' +

@@ -205,6 +205,7 @@ function takeSnapshot(
     ...present({
       outsideTools: options.outsideTools,
       mcpServers: options.mcpServers,
+      roster: options.roster,
       environment: options.environment,
     }),
     ...(defaults.toolNames && { toolNames: defaults.toolNames }),

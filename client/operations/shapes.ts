@@ -43,6 +43,9 @@ const shapesOfKinds: Readonly<Record<OptionKind, z.ZodType>> = {
   names: list,
   number: z.number(),
   pairs: z.record(text, text),
+  roster: z.array(
+    z.looseObject({ name: text, description: text, model: text, tools: list, permissions: z.looseObject({}) }),
+  ),
   rules: z.strictObject({ allow: list.optional(), deny: list.optional(), ask: list.optional() }),
   schema: z.record(text, z.unknown()),
   servers: z.array(z.looseObject({ name: text, url: text, config: serverTool, tools: z.record(text, serverTool) })),

@@ -36,7 +36,7 @@ export type Spending = { readonly spend: Spend; readonly ms: number };
 
 /**
  * A call of the last reply. A custom one is `quiet` until an app is told of it, and `answered` once
- * it has its result.
+ * it has its result; one that gives a task to an agent is `quiet` as long as its thread tells of it.
  */
 export type ReplyCall = {
   readonly name: string;
@@ -45,8 +45,28 @@ export type ReplyCall = {
   readonly state: 'quiet' | 'told' | 'answered' | 'ended';
 };
 
-/** A call that waits: its name for the workflow, and the id of its event. */
-export type OpenWait = { readonly call: string; readonly id: string; readonly why: WaitReason };
+/**
+ * A thread that an agent of the roster works in: a session of its own. `index`: the call of the
+ * last reply that began it. `at`: milliseconds since the epoch.
+ */
+export type Thread = {
+  readonly session: string;
+  readonly name: string;
+  readonly index: number;
+  readonly at: number;
+  readonly isOver: boolean;
+};
+
+/**
+ * A call that waits: its name for the workflow, and the id of its event. `thread`: the thread's
+ * session whose call it is, where it is none of the session's own.
+ */
+export type OpenWait = {
+  readonly call: string;
+  readonly id: string;
+  readonly why: WaitReason;
+  readonly thread?: string | undefined;
+};
 
 /** What later entries need to know of those before. */
 export type Projection = {
@@ -69,9 +89,13 @@ export type Projection = {
   readonly calls: Readonly<Record<number, ReplyCall>>;
   /** The calls that wait, in the order of their waits. */
   readonly waiting: readonly OpenWait[];
+  /** All threads, in the order in which they began. */
+  readonly threads: readonly Thread[];
   readonly interrupts: number;
   /** Of the runs that have ended. */
   readonly spending: Spending;
+  /** What of it the agents of threads took. */
+  readonly spentInThreads: Spend;
   /** US dollars (G69); null without a budget. */
   readonly budgetUsd: number | null;
   /** The run under way waits at the budget. */
@@ -91,8 +115,10 @@ export const emptyProjection = (session: string): Projection => ({
   reply: null,
   calls: {},
   waiting: [],
+  threads: [],
   interrupts: 0,
   spending: { spend: noSpend, ms: 0 },
+  spentInThreads: noSpend,
   budgetUsd: null,
   isAtBudget: false,
   underWay: { at: 0, spend: noSpend },
@@ -120,7 +146,7 @@ export const nextReply = ({ run, reply }: Projection, iteration: number): ReplyP
  * position.
  */
 export const replyPartId = (
-  { session, branch }: Projection,
+  { session, branch }: Pick<Projection, 'session' | 'branch'>,
   { run, iteration, nth }: ReplyPlace,
   ...part: (string | number)[]
 ): string => eventId(session, branch, 'reply', run, iteration, nth, ...part);
@@ -128,6 +154,12 @@ export const replyPartId = (
 /** Names a call of the last reply, and the event that tells of it. */
 export const callEventId = (projection: Projection, index: number): string =>
   replyPartId(projection, projection.reply ?? { run: 0, iteration: 0, nth: 0 }, 'call', index);
+
+/** Names a call of a thread in the log of the session, as the thread's own log names it. */
+export function threadCallId(thread: string, call: string): string {
+  const { run, iteration, index } = placeInName(call);
+  return replyPartId({ session: thread, branch: '' }, { run, iteration, nth: 0 }, 'call', index);
+}
 
 /** Names the end of a wait by its call: a call may wait for a second decision. */
 export const settledId = (session: string, callId: string, call: string): string =>

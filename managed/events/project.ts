@@ -17,12 +17,14 @@ import {
   type Part,
   partId,
   type Projection,
+  type ReplyCall,
   type Step,
   terminatedId,
 } from './parts.ts';
-import { replyParts } from './reply-parts.ts';
+import { callPart, replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
-import { settledParts, waitParts, withdrawnParts } from './wait-parts.ts';
+import { threadEndParts, threadOf } from './thread-parts.ts';
+import { runningPart, settledParts, waitParts, withdrawnParts } from './wait-parts.ts';
 
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
 
@@ -99,7 +101,9 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'run_ended': {
       const { spend, durationMs } = entry.ended;
       const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
-      const next = { spending: sum, waiting: [], isAtBudget: false };
+      const { agents = [] } = entry.ended;
+      const spentInThreads = agents.reduce((all, one) => addSpend(all, one.spend), projection.spentInThreads);
+      const next = { spending: sum, spentInThreads, waiting: [], isAtBudget: false, threads: endAll(projection) };
       return { parts: endParts(projection, entry.ended, usageOf(sum)), next };
     }
     case 'session_closed':
@@ -159,7 +163,10 @@ const terminatedPart = (session: string): Part => ({
 
 function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'steered' }>): Step {
   const rewound = rewoundIn(entry);
-  if (rewound?.to !== undefined) return { parts: [], next: { branch: rewound.from, reply: null, waiting: [] } };
+  if (rewound?.to !== undefined) {
+    const next = { branch: rewound.from, reply: null, waiting: [], threads: endAll(projection) };
+    return { parts: [], next };
+  }
   const update = budgetUpdate(projection, entry.steered);
   if (update) return update;
   if (entry.steered.action !== 'interrupt') return { parts: [], next: {} };
@@ -171,27 +178,48 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
   return { parts: [part], next: { interrupts: projection.interrupts + 1 } };
 }
 
+/** A call of a later reply never belongs to a thread of an earlier one. */
+const endAll = ({ threads }: Projection): Projection['threads'] => threads.map((one) => ({ ...one, isOver: true }));
+
 /** The results of calls of the reply before; an outcome of another reply has no event. */
 function outcomesParts(projection: Projection, outcomes: readonly Outcome[]): Step {
-  const { calls, waiting } = projection;
+  const { calls, waiting, threads } = projection;
   const ended = outcomes.flatMap(({ index }) => {
     const call = calls[index];
     return call ? [[index, { ...call, state: 'ended' }] as const] : [];
   });
   const ids = new Set(outcomes.map(({ index }) => callEventId(projection, index)));
+  const over = new Set(outcomes.flatMap(({ index }) => threadOf(projection, index)?.session ?? []));
+  const left = waiting.filter(({ id, thread = '' }) => !ids.has(id) && !over.has(thread));
+  const isResumed = left.length === 0 && waiting.some(({ thread = '' }) => over.has(thread));
   return {
-    parts: outcomes.flatMap((outcome) => resultParts(projection, outcome)),
-    next: { calls: { ...calls, ...Object.fromEntries(ended) }, waiting: waiting.filter(({ id }) => !ids.has(id)) },
+    parts: [
+      ...outcomes.flatMap((outcome) => resultParts(projection, outcome)),
+      ...(isResumed ? [runningPart(projection)] : []),
+    ],
+    next: {
+      calls: { ...calls, ...Object.fromEntries(ended) },
+      waiting: left,
+      threads: threads.map((one) => (over.has(one.session) ? { ...one, isOver: true } : one)),
+    },
   };
 }
 
 function resultParts(projection: Projection, outcome: Outcome): readonly Part[] {
-  const { reply, calls, position } = projection;
+  const { reply, calls } = projection;
   const call = calls[outcome.index];
   if (reply === null || call === undefined) return [];
   if (call.judged === 'custom') return withdrawnParts(projection, outcome, call);
   // A worker's result was told when it came.
   if (call.state === 'answered') return [];
+  const thread = threadOf(projection, outcome.index);
+  const own = thread && call.state === 'quiet' ? [] : ownResultParts(projection, outcome, call);
+  return [...own, ...(thread ? threadEndParts(projection, thread, outcome) : [])];
+}
+
+/** A call that gave a task to no agent in the end is told with its result. */
+function ownResultParts(projection: Projection, outcome: Outcome, call: ReplyCall): readonly Part[] {
+  const { position } = projection;
   const id = partId(projection, position, 'result', outcome.index);
   const use = callEventId(projection, outcome.index);
   const isMcp = call.name.startsWith('mcp__');
@@ -202,7 +230,8 @@ function resultParts(projection: Projection, outcome: Outcome): readonly Part[] 
       ? { ...result, type: 'agent.mcp_tool_result', mcp_tool_use_id: use }
       : { ...result, type: 'agent.tool_result', tool_use_id: use };
   };
-  return [{ id, type, make }];
+  const quiet: readonly Part[] = call.state === 'quiet' ? [callPart(use, call)] : [];
+  return [...quiet, { id, type, make }];
 }
 
 /** Returns an entry's own time, in milliseconds since the epoch; others have that of the entry before. */

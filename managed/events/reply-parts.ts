@@ -2,6 +2,7 @@
 // attempt that was stored, and in it the thinking, the text and the calls.
 import type { ReplyEntry } from '../../client/index.ts';
 import { isRepeated } from '../../store/log/entries.ts';
+import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
 import { type Part, type Projection, type ReplyCall, type ReplyPlace, replyPartId } from './parts.ts';
 
 /** A step that was retried for hours has as many attempts: only the newest are reported. */
@@ -19,7 +20,7 @@ export function replyParts(projection: Projection, place: ReplyPlace, entry: Rep
     spanStart(name, entry.attempt),
     ...thinkingParts(name, entry),
     ...messageParts(name, entry),
-    ...calls.flatMap(([index, call]) => (call.judged === 'custom' ? [] : [callPart(name('call', index), call)])),
+    ...calls.flatMap(([index, call]) => (call.state === 'quiet' ? [] : [callPart(name('call', index), call)])),
     spanEnd(name, entry.attempt, entry),
   ];
   return { parts, calls: Object.fromEntries(calls) };
@@ -27,12 +28,16 @@ export function replyParts(projection: Projection, place: ReplyPlace, entry: Rep
 
 type Name = (...part: (string | number)[]) => string;
 
-/** Only the first of two calls with one id counts (L39). An app is told of a custom one once it waits. */
+/**
+ * Only the first of two calls with one id counts (L39). An app is told of a custom one once it waits,
+ * and of one that gives a task to an agent by the thread that begins.
+ */
 function callsOf(entry: ReplyEntry): readonly (readonly [index: number, call: ReplyCall])[] {
   return entry.message.content.flatMap((block, index): (readonly [number, ReplyCall])[] => {
     if (block.type !== 'tool_use' || isRepeated(entry, index)) return [];
     const judged = entry.judged?.[index];
-    const state = judged === 'custom' ? 'quiet' : 'told';
+    const isQuiet = judged === 'custom' || (block.name === AGENT_TOOL && judged === 'allow');
+    const state = isQuiet ? 'quiet' : 'told';
     return [[index, { name: block.name, input: block.input as Record<string, unknown>, judged, state }]];
   });
 }
@@ -80,7 +85,7 @@ function messageParts(name: Name, { message, attempt }: ReplyEntry): readonly Pa
 /** Tools of MCP servers are named `mcp__server__tool`. */
 const SERVER_PREFIX = 'mcp__';
 
-function callPart(id: string, { name: tool, input: sent, judged }: ReplyCall): Part {
+export function callPart(id: string, { name: tool, input: sent, judged }: Omit<ReplyCall, 'state'>): Part {
   const input = { ...sent };
   const permission = judged && judged !== 'custom' ? { evaluated_permission: judged } : {};
   const end = tool.indexOf('__', SERVER_PREFIX.length + 1);

@@ -19,7 +19,7 @@ import { isWaiting, statusOf } from '../sessions.ts';
 import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';
-import type { Timelines } from './timelines.ts';
+import type { Timeline, Timelines } from './timelines.ts';
 import type { SessionLease } from '../work/credentials.ts';
 import { isOpenCall, isOver, streamToWorker } from '../work/view.ts';
 
@@ -28,6 +28,16 @@ const STALLED_MS = 60_000;
 /** Milliseconds in which a session reports the end of a run that is stored. */
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 20;
+
+/** What a stream is of: a session, or a thread of it. `session`: whose live channel it hears. */
+export type EventSource = {
+  readonly session: string;
+  /** The last event that it has, unless it is deleted. */
+  readonly end: EventFact['type'];
+  /** Throws ManagedError 404 when it was deleted. */
+  find(): Promise<FoundSession>;
+  timeline(found: FoundSession): Promise<Timeline>;
+};
 
 export type StreamParts = {
   readonly ports: ManagedPorts;
@@ -38,7 +48,7 @@ export type StreamParts = {
 };
 
 type StreamRequest = {
-  readonly session: string;
+  readonly source: EventSource;
   /** Events that are previewed while they are written. */
   readonly deltas: readonly BetaManagedAgentsDeltaType[];
   /** The lease of the worker that listens; absent for people. */
@@ -52,15 +62,16 @@ type StreamRequest = {
 
 /** Resolves when events from now on reach the listener. Throws ManagedError. */
 export async function openStream(parts: StreamParts, request: StreamRequest): Promise<Response> {
-  const { session, last, deltas, lease, closing, left } = request;
-  const found = await parts.sessions.find(session);
-  const { facts, step = 0 } = await parts.sessions.timeline(found);
+  const { source, last, deltas, lease, closing, left } = request;
+  const { session } = source;
+  const found = await source.find();
+  const { facts, step = 0 } = await source.timeline(found);
   const before = eventsBefore(facts, last);
   // A call that a worker was not shown yet comes when it may run.
   const sent = new Set((lease ? before.filter((fact) => !isOpenCall(facts, fact)) : before).map(({ id }) => id));
   const previews = new Previews(last === undefined || last === '' ? deltas : [], step);
   return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) =>
-    withBeats(eventFrames(parts, { session, found, sent, previews, lease, signal }), (error) => {
+    withBeats(eventFrames(parts, { source, found, sent, previews, lease, signal }), (error) => {
       if (!signal.aborted) parts.ports.log(`managed agents: a stream of session ${session} ended: ${lineOf(error)}`);
     }),
   );
@@ -77,7 +88,7 @@ function eventsBefore(facts: readonly EventFact[], last: string | undefined): re
 }
 
 type Streaming = {
-  readonly session: string;
+  readonly source: EventSource;
   readonly found: FoundSession;
   /** Ids of the events that the listener has. */
   readonly sent: Set<string>;
@@ -110,7 +121,8 @@ const isSameRest = (a: FoundSession, b: FoundSession): boolean =>
   a.description?.head === b.description?.head;
 
 async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGenerator<string, void> {
-  const { session, sent, previews, lease, signal } = streaming;
+  const { source, sent, previews, lease, signal } = streaming;
+  const { session } = source;
   const news: News = { waker: createWaker(), queued: [], items: [], isStale: true, isReplaced: false };
   // A call that is shown once would go into a connection that its worker has lost.
   if (lease) parts.bus.publish(session, { listensAnew: lease });
@@ -124,25 +136,25 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
   signal.addEventListener('abort', unlisten, { once: true });
   void readLive(parts, streaming, news);
   let last = streaming.found;
-  let timeline = await parts.sessions.timeline(last);
+  let timeline = await source.timeline(last);
   try {
     for (let isWoken = true; !signal.aborted; isWoken = await news.waker.next(LOOK_MS, signal)) {
       if (lease && (await isOver(parts, lease))) return;
-      const found = news.isStale || !isWoken ? await findAgain(parts, session) : last;
+      const found = news.isStale || !isWoken ? await findAgain(source) : last;
       if (found === null) return yield frameOf(deletedEvent(session, parts.ports.now()));
       const isNew = news.isStale || (!isWoken && !isSameRest(found, last));
       last = found;
       if (isNew) {
         news.isStale = false;
-        timeline = await parts.sessions.timeline(found);
+        timeline = await source.timeline(found);
         if (signal.aborted || news.isReplaced) return;
         for (const event of news.queued.splice(0)) if (!sent.has(event.id)) yield frameOf(event, false);
         const unsent = timeline.facts.filter(({ id }) => !sent.has(id));
         const facts = lease ? await streamToWorker(parts, lease, timeline, { unsent, sent }) : unsent;
-        if (facts.at(-1)?.type === 'session.status_idle') await awaitRest(parts.sessions, session, signal);
+        if (facts.at(-1)?.type === 'session.status_idle') await awaitRest(source, signal);
         for (const { id } of facts) sent.add(id);
         for (const event of await parts.timelines.write(facts)) yield frameOf(event);
-        if (facts.at(-1)?.type === 'session.status_terminated') return;
+        if (facts.at(-1)?.type === source.end) return;
       }
       // Items of a step come after the sign that it has begun, whose events go first.
       for (const item of news.isStale ? [] : news.items.splice(0))
@@ -154,9 +166,9 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
 }
 
 /** Returns null when the session was deleted. */
-async function findAgain({ sessions }: StreamParts, session: string): Promise<FoundSession | null> {
+async function findAgain(source: EventSource): Promise<FoundSession | null> {
   try {
-    return await sessions.find(session);
+    return await source.find();
   } catch (error) {
     if (error instanceof ManagedError && error.status === 404) return null;
     throw error;
@@ -164,11 +176,11 @@ async function findAgain({ sessions }: StreamParts, session: string): Promise<Fo
 }
 
 /** A listener that looks at the session after the end of a run finds it at rest. */
-export async function awaitRest(sessions: Sessions, session: string, signal: AbortSignal): Promise<void> {
+export async function awaitRest(source: EventSource, signal: AbortSignal): Promise<void> {
   const waker = createWaker();
   const until = performance.now() + SETTLE_MS;
   while (!signal.aborted && performance.now() < until) {
-    const found = await sessions.find(session).catch(() => null);
+    const found = await source.find().catch(() => null);
     if (found === null || statusOf(found) !== 'running') return;
     await waker.next(SETTLE_LOOK_MS, signal);
   }
@@ -188,9 +200,9 @@ const NEWS: ReadonlySet<string> = new Set([
 const MOST_ITEMS = 5_000;
 
 /** Losing the live channel loses nothing: the store is looked at each second. */
-async function readLive({ ports }: StreamParts, { session, previews, signal }: Streaming, news: News): Promise<void> {
+async function readLive({ ports }: StreamParts, { source, previews, signal }: Streaming, news: News): Promise<void> {
   try {
-    for await (const item of ports.live(session as SessionId, signal)) {
+    for await (const item of ports.live(source.session as SessionId, signal)) {
       if (NEWS.has(item.type)) news.isStale = true;
       if (previews.takes(item) || item.type === 'tombstone') news.items.push(item);
       if (news.items.length > MOST_ITEMS) return;

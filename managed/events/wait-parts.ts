@@ -1,7 +1,7 @@
 // The events of calls that wait (G37–G39): custom calls that an app is told of, decisions and
 // results as they come, and what the session still waits for.
 import type { Outcome } from '../../client/index.ts';
-import { placeInName, type SettledEntry, type WaitEntry } from '../../workflows/contract/waits.ts';
+import { placeInName, type SettledEntry, type WaitEntry, type WaitingCall } from '../../workflows/contract/waits.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
   callEventId,
@@ -12,44 +12,87 @@ import {
   type ReplyCall,
   settledId,
   type Step,
+  threadCallId,
 } from './parts.ts';
 import { idleParts, usageOf, withUnderWay } from './run-end.ts';
+import { callPart } from './reply-parts.ts';
+import { threadId } from '../ids.ts';
+import { threadIdlePart, threadRunningPart, threadsBegun } from './thread-parts.ts';
 
 /** The reason of a denial that came without a message. */
 export const NO_MESSAGE = 'no reason was given';
 
-export function waitParts(projection: Projection, { calls: begun }: WaitEntry): Step {
+export function waitParts(projection: Projection, entry: WaitEntry): Step {
+  const { parts, next } = threadsBegun(projection, entry);
+  if (entry.calls.length === 0) return { parts, next };
+  const waits = callsWaiting(projection, entry);
+  return { parts: [...parts, ...waits.parts], next: { ...next, ...waits.next } };
+}
+
+function callsWaiting(projection: Projection, { calls: begun }: WaitEntry): Step {
   const { calls, waiting } = projection;
-  const opened = begun.map(({ call, why }): OpenWait => {
-    return { call, why, id: callEventId(projection, placeInName(call).index) };
+  const opened = begun.map(({ call, why, thread }): OpenWait => {
+    const id = thread ? threadCallId(thread, call) : callEventId(projection, placeInName(call).index);
+    return { call, why, id, thread };
   });
-  const custom = begun.flatMap(({ call, why }) => (why === 'custom' ? [placeInName(call).index] : []));
+  const custom = begun.flatMap(({ call, why, thread }) =>
+    why === 'custom' && thread === undefined ? [placeInName(call).index] : [],
+  );
   const told = custom.flatMap((index) => {
     const known = calls[index];
     return known ? [[index, { ...known, state: 'told' }] as const] : [];
   });
   const open = [...waiting, ...opened];
   return {
-    parts: [...told.map(([index, call]) => customPart(projection, index, call)), ...requiresAction(projection, open)],
+    parts: [
+      ...told.map(([index, call]) => customPart(callEventId(projection, index), call)),
+      ...begun.flatMap((one) => crossedPart(one)),
+      ...threadsWaiting(projection, opened, open),
+      ...requiresAction(projection, open),
+    ],
     next: { waiting: open, calls: { ...calls, ...Object.fromEntries(told) } },
   };
 }
 
 export function settledParts(projection: Projection, entry: SettledEntry): Step {
-  const { calls, waiting, position } = projection;
+  const { calls, waiting } = projection;
   const { call, how } = entry;
+  if (entry.thread !== undefined) return threadSettled(projection, entry, entry.thread);
   const { index } = placeInName(call);
   const known = calls[index];
-  const own = endPart(projection, entry);
-  const left = waiting.filter((wait) => wait.call !== call);
+  const use = callEventId(projection, index);
+  const own = endPart(projection.session, { use, isCustom: known?.judged === 'custom' }, entry);
+  const left = waiting.filter((wait) => wait.call !== call || wait.thread !== undefined);
   const next = {
     waiting: left,
     ...(known && how === 'result' && { calls: { ...calls, [index]: { ...known, state: 'answered' } as const } }),
   };
   if (left.length === waiting.length) return { parts: own, next };
+  return { parts: [...own, ...(left.length > 0 ? requiresAction(projection, left) : [runningPart(projection)])], next };
+}
+
+/** The end of a wait in a thread, which the thread has told. */
+function threadSettled(projection: Projection, entry: SettledEntry, thread: string): Step {
+  const isIt = (wait: OpenWait): boolean => wait.thread === thread && wait.call === entry.call;
+  const wait = projection.waiting.find(isIt);
+  if (!wait) return { parts: [], next: {} };
+  const left = projection.waiting.filter((each) => !isIt(each));
+  const own = endPart(thread, { use: wait.id, isCustom: wait.why === 'custom' }, entry);
+  const isThreadIdle = left.some((each) => each.thread === thread);
+  return {
+    parts: [
+      ...own.map((part) => inThread(part, thread)),
+      ...(isThreadIdle ? threadIdlePart(projection, thread, left) : threadRunningPart(projection, thread)),
+      ...(left.length > 0 ? requiresAction(projection, left) : [runningPart(projection)]),
+    ],
+    next: { waiting: left },
+  };
+}
+
+/** The session goes on when nothing waits any more. */
+export function runningPart(projection: Projection): Part {
   const type = 'session.status_running';
-  const running: Part = { id: partId(projection, position, 'running'), type, make: (about) => ({ ...about, type }) };
-  return { parts: [...own, ...(left.length > 0 ? requiresAction(projection, left) : [running])], next };
+  return { id: partId(projection, projection.position, 'running'), type, make: (about) => ({ ...about, type }) };
 }
 
 /** The end of a custom call that waited and was given no result: an interrupt has ended it. */
@@ -71,17 +114,45 @@ function requiresAction(projection: Projection, open: readonly OpenWait[]): read
   return idleParts(projection, usage, { type: 'requires_action', event_ids: open.map(({ id }) => id) });
 }
 
-function customPart(projection: Projection, index: number, { name, input }: ReplyCall): Part {
+/** A call of a thread, told in the session as well, where it can be settled. */
+function crossedPart({ call, why, thread, asked }: WaitingCall): readonly Part[] {
+  if (thread === undefined || asked === undefined) return [];
+  const id = threadCallId(thread, call);
+  const { tool: name, input } = asked;
+  if (why === 'custom') return [inThread(customPart(id, { name, input }), thread)];
+  return [inThread(callPart(id, { name, input, judged: 'ask' }), thread)];
+}
+
+/** Says of an event which thread it is about. */
+const inThread = (part: Part, thread: string): Part => ({
+  ...part,
+  make: (about, bodies) =>
+    ({ ...part.make(about, bodies), session_thread_id: threadId(thread) }) as ReturnType<Part['make']>,
+});
+
+/** Each thread with new waits is idle. */
+function threadsWaiting(
+  projection: Projection,
+  opened: readonly OpenWait[],
+  open: readonly OpenWait[],
+): readonly Part[] {
+  const sessions = [...new Set(opened.flatMap(({ thread }) => thread ?? []))];
+  return sessions.flatMap((session) => threadIdlePart(projection, session, open));
+}
+
+function customPart(id: string, { name, input }: Pick<ReplyCall, 'name' | 'input'>): Part {
   const type = 'agent.custom_tool_use';
-  return { id: callEventId(projection, index), type, make: (about) => ({ ...about, type, name, input: { ...input } }) };
+  return { id, type, make: (about) => ({ ...about, type, name, input: { ...input } }) };
 }
 
 /** Nobody sends that a time is over. */
-function endPart(projection: Projection, { call, how, message, result }: SettledEntry): readonly Part[] {
+function endPart(
+  session: string,
+  { use, isCustom }: { readonly use: string; readonly isCustom: boolean },
+  { call, how, message, result }: SettledEntry,
+): readonly Part[] {
   if (how === 'expired') return [];
-  const use = callEventId(projection, placeInName(call).index);
-  const id = settledId(projection.session, use, call);
-  const isCustom = projection.calls[placeInName(call).index]?.judged === 'custom';
+  const id = settledId(session, use, call);
   if (result)
     return [
       (isCustom ? resultPart : workerResultPart)({ use, id }, (bodies) => ({

@@ -1,6 +1,7 @@
 // Bodies of requests about agents. The compiler holds them to the SDK's types
 // (test/managed/types.ts, G90).
 import { z } from 'zod';
+import { MOST_ROSTER } from '../../workflows/contract/roster.ts';
 import { PAGE_BOUNDS } from '../pages.ts';
 import { flag, metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
 
@@ -122,8 +123,42 @@ const identity = z.discriminatedUnion('type', [
 export const system = z.string().max(LONGEST_SYSTEM);
 const name = z.string().min(1).max(256);
 const description = z.string().max(2_048).nullable().optional();
-/** Refused by name whatever it holds (G68), so its fields are not written out here. */
-const multiagent = z.unknown().optional();
+
+const disabled = z.strictObject({ type: z.literal('disabled') });
+const enabled = z.strictObject({ type: z.literal('enabled') });
+const reference = z.strictObject({ type: z.literal('agent'), id: z.string(), version: z.int().min(1).optional() });
+const self = z.strictObject({ type: z.literal('self') });
+const advisorEntry = z.strictObject({ type: z.literal('advisor'), model: z.string() });
+const inline_agents = z.discriminatedUnion('type', [enabled, disabled]).nullable().optional();
+const predefined_agents = z
+  .array(z.union([z.string(), reference, self]))
+  .max(MOST_ROSTER)
+  .nullable()
+  .optional();
+const spawning = z
+  .discriminatedUnion('type', [enabled.extend({ inline_agents, predefined_agents }), disabled])
+  .nullable()
+  .optional();
+
+/** What of it is not served is refused by name (`rosters.ts`). */
+export const multiagent = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('coordinator'),
+    agents: z
+      .array(z.union([z.string(), reference, self, advisorEntry]))
+      .min(1)
+      .max(MOST_ROSTER),
+  }),
+  z.strictObject({
+    type: z.literal('multiagent_20261001'),
+    advisor: z
+      .discriminatedUnion('type', [enabled.extend({ model: z.string() }), disabled])
+      .nullable()
+      .optional(),
+    subagents: spawning,
+    workflows: spawning,
+  }),
+]);
 
 export const agentCreate = z.strictObject({
   model,
@@ -132,7 +167,7 @@ export const agentCreate = z.strictObject({
   execution_identity: identity.nullable().optional(),
   mcp_servers: mcpServers.optional(),
   metadata: metadata.optional(),
-  multiagent,
+  multiagent: multiagent.nullable().optional(),
   skills: skills.optional(),
   system: system.nullable().optional(),
   tools: tools.optional(),
@@ -145,7 +180,7 @@ export const agentUpdate = z.strictObject({
   execution_identity: identity.nullable().optional(),
   mcp_servers: mcpServers.nullable().optional(),
   metadata: metadataPatch.nullable().optional(),
-  multiagent,
+  multiagent: multiagent.nullable().optional(),
   skills: skills.nullable().optional(),
   system: system.nullable().optional(),
   tools: tools.nullable().optional(),

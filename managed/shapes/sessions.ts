@@ -137,6 +137,8 @@ export const sessionList = pageQuery.extend({
   statuses: z.array(status).optional(),
 });
 
+export const threadList = pageQuery.extend({ statuses: z.array(status).optional() });
+
 export const eventList = pageQuery.extend({ ...times, order, types: z.array(z.string().max(100)).optional() });
 
 const preview = z.enum(['agent.message', 'agent.thinking']);

@@ -12,6 +12,7 @@ import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { fitsMessage, TOO_MANY_MEDIA } from '../transcript/media.ts';
 import { PREVIEW_LIMIT, previewText, resultName } from '../transcript/preview.ts';
 import { behindOf } from './behind.ts';
+import { withAskedCalls } from './thread-calls.ts';
 import { encodeSegment, hasNear, hasPage } from '../log/segments.ts';
 
 export type AppendDeps = {
@@ -35,6 +36,10 @@ export async function prepareAppend(view: View, appends: readonly Append[], deps
     if (append.kind === 'prepared_boundary') {
       const boundary = await takeBoundary(deps.store, append.boundary, [...view.entries, ...entries]);
       if (boundary) entries.push(boundary);
+      continue;
+    }
+    if (append.kind === 'wait') {
+      entries.push(await withAskedCalls(deps.store, append));
       continue;
     }
     if (append.kind !== 'outcomes') {

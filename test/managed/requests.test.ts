@@ -21,7 +21,7 @@ describe('every request', () => {
     ['messages.create', (client: Anthropic) => client.messages.create({ model: 'm', max_tokens: 1, messages: [] })],
     ['files.list', (client: Anthropic) => client.beta.files.list()],
     ['vaults.list', (client: Anthropic) => client.beta.vaults.list()],
-    ['threads.list', (client: Anthropic) => client.beta.sessions.threads.list('sesn_x')],
+    ['resources.list', (client: Anthropic) => client.beta.sessions.resources.list('sesn_x')],
   ] as const)('to %s is refused by name, not by a bare 404 (G6)', async (_name, request) => {
     const error = await errorOf(Promise.resolve(request(stagedManaged().client)));
     expect(error).toBeInstanceOf(Anthropic.NotFoundError);

@@ -32,8 +32,8 @@ type Held<Schema extends z.ZodType, Params, Refused extends string = never> = [
 type Events = Extract<BetaManagedAgentsEventParams, { type: SentEvent['type'] }>;
 
 export const held: {
-  readonly agentCreate: Held<typeof agentCreate, AgentCreateParams, 'multiagent'>;
-  readonly agentUpdate: Held<typeof agentUpdate, AgentUpdateParams, 'multiagent'>;
+  readonly agentCreate: Held<typeof agentCreate, AgentCreateParams>;
+  readonly agentUpdate: Held<typeof agentUpdate, AgentUpdateParams>;
   readonly environmentCreate: Held<typeof environmentCreate, EnvironmentCreateParams>;
   readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
   readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'initial_events' | 'resources'>;

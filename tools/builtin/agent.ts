@@ -1,7 +1,8 @@
 // The agent tool (L66): a task for another agent, a session of its own that the workflow starts. It
 // may do no more than the calling one.
 import { z } from 'zod';
-import { AGENT_TOOL, type Isolation } from '../../workflows/contract/delegation.ts';
+import { AGENT_TOOL, type AgentCounts, type Isolation } from '../../workflows/contract/delegation.ts';
+import type { RosterAgent } from '../../workflows/contract/roster.ts';
 import { type AgentSettings, GENERAL } from '../agent-types.ts';
 import { defineDelegatedTool, type Tool } from '../tool.ts';
 import { refuseNul } from './files/wording.ts';
@@ -60,6 +61,36 @@ export function createAgentTool({ types, limits }: AgentSettings): Tool {
         ...(traceparent && { traceparent }),
       };
       return { kind: 'agent', type, title, prompt: body, depth: depth + 1, ...common, most: { open, perRun } };
+    },
+  });
+}
+
+/**
+ * The tool of a run that brings its agents (G68). A call waits for its agent, which works in the
+ * same folder.
+ */
+export function createRosterTool(roster: readonly RosterAgent[], { open, perRun }: AgentCounts): Tool {
+  const names = roster.map(({ name }) => name);
+  return defineDelegatedTool({
+    name: AGENT_TOOL,
+    description: [
+      'Gives a task to another agent, which works on it by itself, with a conversation and tools of its own, and answers with one message. It sees nothing',
+      'of this conversation: put all it needs into the prompt. Several calls in one reply work side by side. Types:',
+      ...roster.map(({ name, description }) => `- ${name}${description === '' ? '' : `: ${description}`}`),
+    ].join('\n'),
+    inputSchema: z.strictObject({
+      description: z.string().trim().min(1).max(LONGEST_TITLE).describe('The task in a few words, for people'),
+      prompt: z.string().trim().min(1).max(LONGEST_PROMPT),
+      type: z.enum(names),
+    }),
+    // Each of its own calls is judged by the rules of its own run.
+    risk: 'read',
+    subject: ({ type }) => ({ kind: 'name', name: type }),
+    delegate: ({ description: title, prompt, type }, { depth, traceparent }) => {
+      refuseNul(prompt, 'The prompt');
+      const body = { kind: 'text', text: prompt } as const;
+      const most = { open, perRun };
+      return { kind: 'agent', type, title, prompt: body, depth: depth + 1, ...(traceparent && { traceparent }), most };
     },
   });
 }

@@ -2,6 +2,7 @@
 import {
   type RegistryOfRun,
   type ToolDefinition,
+  type ToolForms,
   type ToolRegistry,
   buildDefinition,
   deriveRegistry,
@@ -11,7 +12,10 @@ import { createBashTool } from './bash.ts';
 import { addOutsideTools } from '../outside-tools.ts';
 import { addFindTools } from '../find-tools.ts';
 import type { RunServers } from '../mcp/run-servers.ts';
-import type { OutsideTool } from '../../workflows/contract/waits.ts';
+import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
+import type { RosterAgent } from '../../workflows/contract/roster.ts';
+import { agentDefaults } from '../agent-types.ts';
+import { createRosterTool } from './agent.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { createToolset } from './toolset.ts';
 import { createWebFetchTool } from './web-fetch.ts';
@@ -30,12 +34,20 @@ export function createRunRegistries(
 ): RegistryOfRun {
   const formOf = chooseForms(base, options);
   const finding = new WeakMap<ToolRegistry, ToolRegistry>();
-  return withOutsideTools((run) => {
+  const found: RegistryOfRun = (run) => {
     const all = servers?.registryOf(formOf(run), run.mcpServers) ?? formOf(run);
     const registry = finding.get(all) ?? addFindTools(all);
     finding.set(all, registry);
     return registry;
-  });
+  };
+  const { limits } = options.agents ?? agentDefaults;
+  const addRoster = (of: ToolRegistry, roster: readonly RosterAgent[]): ToolRegistry =>
+    replaceTools(of, new Map<string, Tool | null>([...NO_BACKGROUND, [AGENT_TOOL, createRosterTool(roster, limits)]]));
+  return withOwn(
+    withOwn(found, ({ roster }) => roster, addRoster),
+    ({ outsideTools }) => outsideTools,
+    addOutsideTools,
+  );
 }
 
 function chooseForms(base: ToolRegistry, options: BuiltinOptions): RegistryOfRun {
@@ -50,16 +62,23 @@ function chooseForms(base: ToolRegistry, options: BuiltinOptions): RegistryOfRun
   };
 }
 
-/** A run that brings tools has a registry with these, made once. */
-function withOutsideTools(registryOf: RegistryOfRun): RegistryOfRun {
-  const known = new WeakMap<readonly OutsideTool[], Map<ToolRegistry, ToolRegistry>>();
+/** No agent of a roster works in the background. */
+const NO_BACKGROUND = ['agent_output', 'agent_send', 'agent_stop'].map((name) => [name, null] as const);
+
+/** A run that brings something for its tools has a registry with it, made once. */
+function withOwn<Own extends object>(
+  registryOf: RegistryOfRun,
+  ownOf: (run: ToolForms) => Own | undefined,
+  add: (base: ToolRegistry, own: Own) => ToolRegistry,
+): RegistryOfRun {
+  const known = new WeakMap<Own, Map<ToolRegistry, ToolRegistry>>();
   return (run) => {
-    const { outsideTools } = run;
+    const own = ownOf(run);
     const base = registryOf(run);
-    if (outsideTools === undefined) return base;
-    const ofTools = known.get(outsideTools) ?? new Map<ToolRegistry, ToolRegistry>();
-    const registry = ofTools.get(base) ?? addOutsideTools(base, outsideTools);
-    known.set(outsideTools, ofTools.set(base, registry));
+    if (own === undefined) return base;
+    const ofBases = known.get(own) ?? new Map<ToolRegistry, ToolRegistry>();
+    const registry = ofBases.get(base) ?? add(base, own);
+    known.set(own, ofBases.set(base, registry));
     return registry;
   };
 }

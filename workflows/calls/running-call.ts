@@ -5,6 +5,7 @@
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, OutcomeFacts, RunTool, RunToolResult } from '../contract/activities.ts';
 import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from '../contract/delegation.ts';
+import type { SessionId } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';
 import { awaitDelegation, beginDelegation, findEnd, stopDelegation } from '../delegated/carry-out.ts';
 import type { DelegatedTask } from '../delegated/children.ts';
@@ -131,7 +132,11 @@ export class RunningCall {
     const key = this.reply.keyOf(index);
     // A `resume` ends the waits that it finds, and no later ones.
     if (delegation.kind === 'wait') this.session.resumed = false;
-    return await beginDelegation(this.session, { key, index, name: this.reply.nameOf(index) }, delegation);
+    const name = this.reply.nameOf(index);
+    const open = await beginDelegation(this.session, { key, index, name }, delegation);
+    const hasBegun = open.agent && this.session.delegations.agents.knows(key);
+    if (hasBegun) this.session.waits.beginAgent(name, open.child as SessionId);
+    return open;
   }
 
   /** The workflow carries the call out; an activity makes an outcome of the end (L62). */
@@ -149,6 +154,7 @@ export class RunningCall {
     const end = findEnd(session, open);
     const stopped = end === null ? await stopDelegation(session, open) : null;
     session.delegations.close(open.key);
+    if (open.agent) session.waits.endAgent(open.child as SessionId);
     batch.working.delete(open);
     batch.countResumed();
     return stopped ? { stopped } : await this.recordEnd(end!);

@@ -193,6 +193,8 @@ export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation' | 'tool
   readonly path: readonly string[];
   readonly host?: SessionHost;
   readonly place?: WorkspacePlace;
+  /** It tells its parent which of its calls wait (G68). */
+  readonly thread?: true;
 };
 
 /**

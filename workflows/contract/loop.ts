@@ -230,6 +230,8 @@ export type Rules = {
   readonly approvalMs: number;
   /** The transcript says which calls wait, and how each wait ended (G37). */
   readonly recordWaits?: true;
+  /** It says, too, which agents of its roster have begun (G68). */
+  readonly recordThreads?: true;
   /** The session had a budget when the run was opened: no call begins with its reply (G69). */
   readonly waitsAtBudget?: true;
   /**

@@ -26,7 +26,11 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     if (problem !== undefined) return problem;
   }
   return (
-    thinkingProblem(options) ?? sameFallbackProblem(options) ?? bypassProblem(options) ?? optionsSizeProblem(options)
+    thinkingProblem(options) ??
+    sameFallbackProblem(options) ??
+    bypassProblem(options) ??
+    rosterProblem(options) ??
+    optionsSizeProblem(options)
   );
 }
 
@@ -34,6 +38,15 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
 function bypassProblem({ permissionMode, permissions }: Partial<RunOptions>): string | undefined {
   if (permissionMode !== 'bypass' || !permissions?.ask?.length) return undefined;
   return 'permission mode "bypass" asks about nothing, and there are rules that ask: give the rules again without those, deny instead, or choose another mode';
+}
+
+/** Each agent of a roster is checked as the options of its runs are. */
+function rosterProblem({ roster = [] }: Partial<RunOptions>): string | undefined {
+  for (const { name, description: _, ...options } of roster) {
+    const problem = optionsProblem(options);
+    if (problem !== undefined) return `agent ${JSON.stringify(name)} of the roster: ${problem}`;
+  }
+  return undefined;
 }
 
 /** Returns a sentence that says why all options together are too large, or undefined. */

@@ -8,6 +8,7 @@ import { mcpServersProblem, type RunServer } from './mcp-servers.ts';
 import { type PermissionMode, permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
 import { isOutsideTool, MOST_OUTSIDE, type OutsideTool } from './waits.ts';
 import { type PromptContext, promptContextProblem } from './prompt-context.ts';
+import { type RosterAgent, rosterShapeProblem } from './roster.ts';
 import { type ToolEnv, toolEnvProblem } from './tool-env.ts';
 
 /** Limits beyond which a value is a mistake rather than a wish. */
@@ -18,6 +19,7 @@ export const OPTION_BOUNDS = {
   /** Characters of JSON. */
   outputSchema: 64 * 1024,
   outsideTools: 96 * 1024,
+  roster: 128 * 1024,
 };
 
 export const toolsets = ['agent_toolset_20260401'] as const;
@@ -41,6 +43,7 @@ export type OptionKind =
   | 'names'
   | 'number'
   | 'pairs'
+  | 'roster'
   | 'rules'
   | 'schema'
   | 'servers'
@@ -325,6 +328,13 @@ export const RUN_OPTIONS = {
    */
   mcpServers: defineOption<readonly RunServer[]>('servers', mcpServersProblem, {
     says: 'MCP servers of the session: names, addresses, and the policies of their tools',
+  }),
+  /**
+   * The agents that calls of `agent` may start, in the place of the worker's types (G68). At most
+   * 20, 128 KB of JSON together.
+   */
+  roster: defineOption<readonly RosterAgent[]>('roster', (value) => rosterShapeProblem(value, OPTION_BOUNDS.roster), {
+    says: 'the agents that the model may start, instead of the types of the worker',
   }),
   /** The self-hosted environment whose workers run the tools of its sandbox (G74). */
   environment: textOption('environment', LONGEST_ENVIRONMENT, {

@@ -2,6 +2,7 @@
 // asks for it (G37), the result of a call that somebody outside gives (G53), and the wait of a run
 // at its session's budget (G69).
 import type { OutsideKind, OutsideResult } from './delegation.ts';
+import { isHash, type Hash, type SessionId } from './ids.ts';
 import type { Spend } from './loop.ts';
 
 /** Marks the sessions that store waits, or have calls for somebody outside: `patched` with this id. */
@@ -10,11 +11,39 @@ export const WAITS_CHANGE = 'perdure-waits';
 /** `ask`: a person has to decide. Otherwise somebody outside has to give the result. */
 export type WaitReason = 'ask' | OutsideKind;
 
-/** `call` is its name, used once: the one under which it is decided or given its result. */
-export type WaitingCall = { readonly call: string; readonly why: WaitReason };
+/**
+ * `call` is its name, used once: the one under which it is decided or given its result. `thread`:
+ * the session of the agent whose call it is, where it is none of the session's own (G68).
+ */
+export type WaitingCall = {
+  readonly call: string;
+  readonly why: WaitReason;
+  readonly thread?: SessionId;
+  /** The thread's transcript that holds the call, until it is stored: then `asked` says what it holds. */
+  readonly head?: Hash;
+  readonly asked?: AskedCall;
+};
 
-/** Calls that have begun to wait together. `at`: milliseconds since the epoch. */
-export type WaitEntry = { readonly kind: 'wait'; readonly calls: readonly WaitingCall[]; readonly at: number };
+/** The call as the model of the thread made it. */
+export type AskedCall = { readonly tool: string; readonly input: Readonly<Record<string, unknown>> };
+
+/** Names a call that waits among those of the session and its threads. */
+export const waitKey = ({ call, thread = '' as SessionId }: Pick<WaitingCall, 'call' | 'thread'>): string =>
+  `${thread} ${call}`;
+
+/** A call that waits for the session of an agent of the run's roster, which has begun (G68). */
+export type AgentWait = { readonly call: string; readonly session: SessionId };
+
+/**
+ * Calls that have begun to wait together, of which those of `agents` need nobody. `at`: milliseconds
+ * since the epoch.
+ */
+export type WaitEntry = {
+  readonly kind: 'wait';
+  readonly calls: readonly WaitingCall[];
+  readonly agents?: readonly AgentWait[];
+  readonly at: number;
+};
 
 /**
  * The end of a wait, before the outcome of the call. `by`: the name of the person. `message`: the
@@ -23,12 +52,54 @@ export type WaitEntry = { readonly kind: 'wait'; readonly calls: readonly Waitin
 export type SettledEntry = {
   readonly kind: 'settled';
   readonly call: string;
+  readonly thread?: SessionId;
   readonly how: 'allow' | 'deny' | 'expired' | 'result';
   readonly by?: string;
   readonly message?: string;
   readonly result?: OutsideResult;
   readonly at: number;
 };
+
+/** Outside tools of one run. */
+export const MOST_OUTSIDE = 128;
+
+/**
+ * What a thread tells its parent by the signal of its reports: waits that it has stored, and the
+ * transcript that holds them.
+ */
+export type ThreadNews = {
+  readonly session: SessionId;
+  readonly head: Hash;
+  readonly told: readonly (WaitEntry | SettledEntry)[];
+};
+
+const MOST_TOLD = 2 * MOST_OUTSIDE;
+const LONGEST_CALL = 100;
+
+/** Anyone can signal, so the shape is checked. */
+export function isThreadNews(value: unknown): value is ThreadNews {
+  const { session, head, told } = (value ?? {}) as { readonly [Key in keyof ThreadNews]?: unknown };
+  return (
+    typeof session === 'string' &&
+    isHash(head) &&
+    Array.isArray(told) &&
+    told.length <= MOST_TOLD &&
+    told.every(isToldWait)
+  );
+}
+
+function isToldWait(value: unknown): boolean {
+  const { kind, calls, call, how } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'settled') return isCallName(call) && typeof how === 'string';
+  return kind === 'wait' && Array.isArray(calls) && calls.every(isToldCall);
+}
+
+function isToldCall(value: unknown): boolean {
+  const { call, why } = (value ?? {}) as { readonly [Key in keyof WaitingCall]?: unknown };
+  return isCallName(call) && (why === 'ask' || why === 'custom');
+}
+
+const isCallName = (call: unknown): boolean => typeof call === 'string' && call.length <= LONGEST_CALL;
 
 /** Marks the sessions of which a run has waited at the budget: `patched` with this id. */
 export const BUDGET_CHANGE = 'perdure-session-budget';
@@ -54,9 +125,6 @@ export type OutsideTool = {
   readonly input_schema: Readonly<Record<string, unknown>>;
 };
 
-/** Outside tools of one run. */
-export const MOST_OUTSIDE = 128;
-
 const VALID_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 
 /** Options may come from any Temporal client. */
@@ -79,8 +147,11 @@ export type GivenResult = { readonly call: string; readonly result: OutsideResul
 /** Bytes of the text of a result. */
 export const LARGEST_GIVEN = 1_500_000;
 
+type NamedPlace = { readonly run: number; readonly iteration: number; readonly index: number; readonly count: number };
+
 /** Reads the place of a call from its name, `run.iteration.index` with `+n` for a later question. */
-export function placeInName(call: string): { readonly index: number; readonly count: number } {
+export function placeInName(call: string): NamedPlace {
   const [place = '', count = '1'] = call.split('+');
-  return { index: Number(place.split('.')[2]), count: Number(count) };
+  const [run, iteration, index] = place.split('.').map(Number);
+  return { run: run!, iteration: iteration!, index: index!, count: Number(count) };
 }

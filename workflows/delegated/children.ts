@@ -92,6 +92,7 @@ function agentChildOf(parent: HostSession, { key, work, config, grant }: AgentSt
     ...(tools && { tools }),
     ...(host && { host }),
     ...(host && workspace && !isolation && { place: workspace }),
+    ...(parent.recordsThreads && { thread: true as const }),
   };
   const input: HostInput = {
     options: { cwd, ...(tags && { tags }) },

@@ -32,6 +32,8 @@ export type HostSession = {
   readonly run: unknown;
   /** The run under way, as it grants shares of its limits to agents. */
   readonly granting: GrantingRun | null;
+  /** Agents of the run tell it which of their calls wait. */
+  readonly recordsThreads: boolean;
   /** A person has ended the waits that are open. */
   readonly resumed: boolean;
 };

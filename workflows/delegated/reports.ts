@@ -24,6 +24,7 @@ import { isHash, type SessionId } from '../contract/ids.ts';
 import { addUsage, noSpend, noUsage, type Spend } from '../contract/loop.ts';
 import { SIGNALS, type RunSummary } from '../contract/session.ts';
 import { present } from '../contract/present.ts';
+import type { ThreadNews } from '../contract/waits.ts';
 
 /** How long a session waits for work that it has asked to stop (L64). */
 export const STOP_MS = 5_000;
@@ -172,7 +173,10 @@ export async function reportToParent(
 const TELL_AGAIN_MS = 5_000;
 
 /** Signals a session until the signal is taken. A session that is over is not told. */
-export async function tellSession(session: SessionId, news: DelegatedReport | AgentAsks | AgentPause): Promise<void> {
+export async function tellSession(
+  session: SessionId,
+  news: DelegatedReport | AgentAsks | AgentPause | ThreadNews,
+): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     for (let pause = TELL_AGAIN_MS; ; pause = Math.min(2 * pause, LAST_LOOK_MS)) {
       try {

@@ -137,6 +137,12 @@ export class Session {
     return rules?.recordWaits === true;
   }
 
+  /** Whether it stores, too, which agents of its roster have begun (G68). */
+  get recordsThreads(): boolean {
+    const { rules } = this.limits?.snapshot ?? this.carried ?? {};
+    return rules?.recordThreads === true;
+  }
+
   commit(head: Hash | null, append: readonly Append[]): Promise<Hash | null> {
     return commitEntries(this, head, append);
   }

@@ -3,16 +3,31 @@
 // made once nothing of the batch runs; whoever reads the transcript can then act on it.
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { Append } from '../contract/activities.ts';
-import type { Hash } from '../contract/ids.ts';
+import type { Hash, SessionId } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/people.ts';
-import { type SettledEntry, type WaitingCall, WAITS_CHANGE } from '../contract/waits.ts';
+import {
+  type AgentWait,
+  isThreadNews,
+  type SettledEntry,
+  type WaitEntry,
+  type WaitingCall,
+  waitKey,
+  WAITS_CHANGE,
+} from '../contract/waits.ts';
+import type { AgentOrigin } from '../contract/delegation.ts';
+import type { OpenDelegation } from '../delegated/delegations.ts';
+import { tellSession } from '../delegated/reports.ts';
 import { nextRound } from '../delegated/next-round.ts';
 import type { RunState } from '../machine/state.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';
 
 /** The session as far as its waits concern it. `commit` stores entries and returns the new head. */
 export type WaitingSession = {
+  readonly id: SessionId;
+  readonly input: { readonly agent?: AgentOrigin };
+  readonly delegations: { readonly open: readonly Pick<OpenDelegation, 'child'>[] };
   readonly recordsWaits: boolean;
+  readonly recordsThreads: boolean;
   readonly run: { readonly state: RunState } | null;
   readonly steered: Pick<SteeredLog, 'take'>;
   readonly memoWriter: { markChanged(): void };
@@ -36,14 +51,17 @@ export class Waits {
   private readonly session: WaitingSession;
   /** The calls that the transcript says wait. */
   private readonly told: Map<string, WaitingCall>;
-  private settled: readonly SettledEntry[] = [];
+  /** What is to be stored besides: ends of waits, and what threads have told. */
+  private pending: readonly (WaitEntry | SettledEntry)[] = [];
+  /** Agents that have begun and are not stored yet. */
+  private begun: readonly AgentWait[] = [];
   private batch: WaitingBatch | null = null;
   private isWriting = false;
 
   /** `carried`: the calls that the transcript said wait at a handover. */
   constructor(session: WaitingSession, carried: readonly WaitingCall[] = []) {
     this.session = session;
-    this.told = new Map(carried.map((each) => [each.call, each]));
+    this.told = new Map(carried.map((each) => [waitKey(each), each]));
   }
 
   get open(): readonly WaitingCall[] {
@@ -58,6 +76,7 @@ export class Waits {
   /** The calls of this batch wait from now on. */
   follow(batch: WaitingBatch): void {
     this.batch = batch;
+    if (this.pending.length > 0) this.change();
   }
 
   /** Calls of the batch have begun to wait, or have ended. */
@@ -67,17 +86,24 @@ export class Waits {
     void CancellationScope.nonCancellable(() => this.writeAll());
   }
 
+  /** The agent of a call has begun: unlike a wait, it is told at once. */
+  beginAgent(call: string, session: SessionId): void {
+    if (!this.session.recordsThreads) return;
+    this.begun = [...this.begun, { call, session }];
+    this.change();
+  }
+
   /** A wait has ended. Resolves once that is stored; undefined where the run stores no waits. */
   settle(ended: Settling): Promise<void> | undefined {
     if (!this.session.recordsWaits) return undefined;
-    this.settled = [...this.settled, { kind: 'settled', ...ended, at: Date.now() }];
+    this.pending = [...this.pending, { kind: 'settled', ...ended, at: Date.now() }];
     this.change();
     return this.awaitSettled();
   }
 
   /** As `settle`, for a decision about a call. */
   settleAsk({ call, index }: PendingApproval, ended: Omit<Settling, 'call'>): Promise<void> | undefined {
-    const isTold = this.told.has(call) || this.batch?.tellsDecision(index);
+    const isTold = this.told.has(waitKey({ call })) || this.batch?.tellsDecision(index);
     return isTold ? this.settle({ call, ...ended }) : undefined;
   }
 
@@ -90,7 +116,45 @@ export class Waits {
     this.batch = null;
     if (isStopped) await this.store(this.session.steered.take());
     if (this.told.size > 0) this.session.memoWriter.markChanged();
+    const { open } = this;
     this.told.clear();
+    const end = { kind: 'settled', how: 'expired', at: Date.now() } as const;
+    // A thread that is stopped ends, and all that waits in it.
+    const telling = isStopped ? undefined : this.tellParent(open.map(({ call }) => ({ ...end, call })));
+    if (telling) await telling;
+  }
+
+  /** Takes a signal's value: calls of an agent wait, or do not any more. */
+  hear(value: unknown): void {
+    const { session } = this;
+    if (!session.recordsThreads || session.run === null || !isThreadNews(value)) return;
+    const { session: thread, head, told } = value;
+    // What comes right after a handover is stored once its call is followed again.
+    if (!session.delegations.open.some(({ child }) => child === thread)) return;
+    const at = Date.now();
+    const heard = told.map((entry): WaitEntry | SettledEntry =>
+      entry.kind === 'settled'
+        ? { ...entry, thread, at }
+        : { kind: 'wait', calls: entry.calls.map(({ call, why }) => ({ call, why, thread, head })), at },
+    );
+    this.pending = [...this.pending, ...heard];
+    if (this.batch !== null) this.change();
+  }
+
+  /** The agent of a call has ended, and nothing of it waits any more. */
+  endAgent(thread: SessionId): void {
+    const waits = this.open.filter((each) => each.thread === thread);
+    for (const each of waits) this.told.delete(waitKey(each));
+    if (waits.length > 0) this.session.memoWriter.markChanged();
+  }
+
+  /** Says what was stored to the session whose thread this is (G68); undefined where it is none. */
+  private tellParent(entries: readonly Append[]): Promise<void> | undefined {
+    const { input, id, run } = this.session;
+    const told = entries.filter((entry) => entry.kind === 'wait' || entry.kind === 'settled');
+    const head = run?.state.head;
+    if (!input.agent?.thread || !head || told.length === 0) return undefined;
+    return tellSession(input.agent.parent, { session: id, head, told });
   }
 
   private async writeAll(): Promise<void> {
@@ -107,15 +171,25 @@ export class Waits {
     const head = await session.commit(session.run.state.head, entries);
     session.setState({ ...session.run.state, head });
     session.memoWriter.markChanged();
+    const telling = this.tellParent(entries);
+    if (telling) await telling;
   }
 
   private takeEntries(): readonly Append[] {
-    const ended = this.settled;
-    this.settled = [];
-    for (const { call } of ended) this.told.delete(call);
-    const calls = this.batch?.isQuiet ? this.batch.waiting.filter(({ call }) => !this.told.has(call)) : [];
-    for (const each of calls) this.told.set(each.call, each);
-    return calls.length === 0 ? ended : [...ended, { kind: 'wait', calls, at: Date.now() }];
+    const ended = this.pending;
+    this.pending = [];
+    for (const entry of ended) this.follows(entry);
+    const agents = this.begun;
+    this.begun = [];
+    const calls = this.batch?.isQuiet ? this.batch.waiting.filter((each) => !this.told.has(waitKey(each))) : [];
+    for (const each of calls) this.told.set(waitKey(each), each);
+    if (calls.length + agents.length === 0) return ended;
+    return [...ended, { kind: 'wait', calls, ...(agents.length > 0 && { agents }), at: Date.now() }];
+  }
+
+  private follows(entry: WaitEntry | SettledEntry): void {
+    if (entry.kind === 'settled') this.told.delete(waitKey(entry));
+    else for (const each of entry.calls) this.told.set(waitKey(each), each);
   }
 
   private async awaitSettled(): Promise<void> {

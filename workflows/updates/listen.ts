@@ -181,6 +181,7 @@ function receiveSignal(session: Session, name: string, value: unknown): string |
     delegations.report(value);
     session.billLate();
     session.pauses.hear(value);
+    session.waits.hear(value);
     if (delegations.agents.asks.hear(value)) session.memoWriter.markChanged();
   } else if (name === ELICIT_SIGNAL) session.elicitations.hear(value);
   else if (name !== SIGNALS.message) return `there is no such signal: there are ${Object.values(SIGNALS).join(', ')}`;
