@@ -34,7 +34,7 @@ export function workHandlers(parts: Parts) {
       if ((await environments.retrieve(environment)).archived_at !== null) return null;
       const { workerId: worker, closing, origin } = request;
       const found = await work.poll(environment, { worker, blockMs, reclaimMs }, closing);
-      return found ? await work.show(found, await secretOf(found, origin)) : null;
+      return found ? await work.show(found, await secretOf(found, parts.ports.publicUrl ?? origin)) : null;
     },
     'environments.work.ack': async (request) =>
       work.show(await work.ack(await queueIn(request), workIn(request), request.lease?.g)),

@@ -92,6 +92,7 @@ export function stagedManaged(
       lastBeat: async () => null,
     },
     leaseMs: 60_000,
+    publicUrl: undefined,
     store,
     now: Date.now,
     log: () => undefined,

@@ -61,6 +61,18 @@ test('a worker polls, acknowledges, takes the lease, keeps it and leaves (G76 G7
   expect((await errorOf(own.beta.sessions.retrieve(session))).status).toBe(403);
 });
 
+test('an item names the address that it was polled at, or the public one where there is one (G81)', async () => {
+  for (const [publicUrl, expected] of [
+    [undefined, 'http://localhost'],
+    ['https://agents.example/managed', 'https://agents.example/managed'],
+  ] as const) {
+    const { worker, queue, environment, session } = await staged({ publicUrl });
+    await queue.ensure(session, 'ana');
+    const { secret } = (await worker.beta.environments.work.poll(environment))!;
+    expect(JSON.parse(Buffer.from(secret!, 'base64url').toString())).toMatchObject({ api_base_url: expected });
+  }
+});
+
 test('of two workers on one item the second first heartbeat is refused (G77 B3)', async () => {
   const { worker, queue, environment, session } = await staged();
   await queue.ensure(session, 'ana');

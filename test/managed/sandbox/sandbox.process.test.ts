@@ -15,9 +15,12 @@ import { until } from '../../support/until.ts';
 type Place = ReturnType<typeof cliPlace>;
 type Event = BetaManagedAgentsSessionEvent;
 
+/** Another name than the one that workers poll. */
+const publicUrl = (port: number): string => `http://localhost:${port}`;
+
 /** `lease`: longer than a busy machine takes for anything, where no lease is to lapse. */
 async function serve(place: Place, port: number, lease = '5m'): Promise<Command> {
-  const face = ['--managed', join(place.root, 'agents'), '--managed-lease', lease];
+  const face = ['--managed', join(place.root, 'agents'), '--managed-lease', lease, '--managed-url', publicUrl(port)];
   const command = place.start(['serve', '--port', `${port}`, ...face]);
   await until(() => command.out().includes('page '));
   onTestFinished(() => command.signal('SIGKILL'));
@@ -257,6 +260,7 @@ test('a dispatcher whose script returns at once has handed the item over: the se
   const events = await turnEnd(at);
   await expectWhole(at, events);
   expect(linesOf(at.log)).toEqual(['one']);
+  expect(dispatcher.said()).toContain(`spawned ${publicUrl(at.port)}\n`);
   // A process that starts too late on a busy machine has lost its lease, and another one follows.
   expect(dispatcher.said().match(/spawned/g)?.length).toBeLessThanOrEqual(5);
 });
