@@ -9,11 +9,14 @@ import { rulesOfToolset } from './policies.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
-/** `cwd` is the session's own folder. No other tools are offered than those of the agent. */
+/**
+ * `cwd` is the session's own folder. No other tools are offered than those of the agent.
+ * `workerTools`: custom tools that workers of self-hosted environments own.
+ */
 export function optionsOfAgent(
   { model, system, tools }: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  cwd: string,
+  { cwd, workerTools }: { readonly cwd: string; readonly workerTools: readonly string[] },
 ): RunOptions {
   const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
   const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
@@ -32,10 +35,13 @@ export function optionsOfAgent(
     ...own,
     tools: [...own.tools, ...custom.map(({ name }) => name)],
     recordWaits: true,
-    ...outsideOptions(id, config, [
-      ...outsideTools(custom),
-      ...(config.type === 'self_hosted' ? sandboxTools(own.tools) : []),
-    ]),
+    ...outsideOptions(
+      id,
+      config,
+      config.type === 'self_hosted'
+        ? [...outsideTools(custom, workerTools), ...sandboxTools(own.tools)]
+        : outsideTools(custom),
+    ),
   };
 }
 

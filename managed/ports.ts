@@ -35,6 +35,10 @@ export type ManagedPorts = {
   readonly leaseMs: number;
   /** The address at which workers reach this server; undefined for the one that they poll. */
   readonly publicUrl: string | undefined;
+  /** Milliseconds without an open call after which a worker is asked to stop; undefined for never. */
+  readonly idleLeaseMs: number | undefined;
+  /** Names of custom tools that workers of self-hosted environments own. */
+  readonly workerTools: readonly string[];
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now(): number;
@@ -42,7 +46,7 @@ export type ManagedPorts = {
   log(line: string): void;
 };
 
-type Place = Pick<ManagedPorts, 'leaseMs' | 'publicUrl' | 'log'> & {
+type Place = Pick<ManagedPorts, 'leaseMs' | 'publicUrl' | 'idleLeaseMs' | 'workerTools' | 'log'> & {
   /** The absolute path of the folder that holds the sessions' workspaces. */
   readonly root: string;
 };

@@ -66,7 +66,7 @@ export class Sessions {
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
     const agent = await this.#chooseAgent(body.agent);
-    const problem = optionsProblem(optionsOfAgent(agent, environment, '/'));
+    const problem = optionsProblem(optionsOfAgent(agent, environment, { cwd: '/', workerTools: ports.workerTools }));
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const hash = await stored.putSessionAgent(agent);
     const at = ports.now();

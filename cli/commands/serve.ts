@@ -36,9 +36,18 @@ export function serveCommand(program: Command, cli: Cli): void {
       '--managed-url <url>',
       'with --managed: the address at which those workers reach this server (default: the one that they poll)',
     )
+    .option(
+      '--managed-idle-lease <time>',
+      'with --managed: how long those workers may have no open call before they are asked to stop (default: any time)',
+    )
+    .option(
+      '--managed-worker-tools <names>',
+      'with --managed: custom tools that those workers carry out, and no app, divided by commas',
+    )
     .option(...METRICS_OPTION);
-  addPageOptions(command).action(async ({ token, managed, managedLease, managedUrl, ...flags }: Flags) => {
-    const managedFlags = present({ managedLease, managedUrl });
+  addPageOptions(command).action(async ({ token, managed, ...all }: Flags) => {
+    const { managedLease, managedUrl, managedIdleLease, managedWorkerTools, ...flags } = all;
+    const managedFlags = present({ managedLease, managedUrl, managedIdleLease, managedWorkerTools });
     if (token === true) return cli.exit(await printToken(cli, present({ ...flags, managed, ...managedFlags })));
     const mountOn = await readManaged(cli, managed, managedFlags);
     const linesOf = ({ api, ownToken, entrance }: ServedPage): string => {
@@ -53,19 +62,26 @@ export function serveCommand(program: Command, cli: Cli): void {
   });
 }
 
-type ManagedFlags = { readonly managedLease?: string; readonly managedUrl?: string };
+type ManagedFlags = { readonly [Name in keyof typeof NAMES]?: string };
 type Flags = MonitorFlags & PortFlags & ManagedFlags & { readonly token?: boolean; readonly managed?: string };
 
-const NAMES: Readonly<Record<keyof ManagedFlags, string>> = {
+const NAMES = {
   managedLease: '--managed-lease',
   managedUrl: '--managed-url',
-};
+  managedIdleLease: '--managed-idle-lease',
+  managedWorkerTools: '--managed-worker-tools',
+} as const;
 
 /** Absent without --managed, which the other flags need. */
 async function readManaged(cli: Cli, managed: string | undefined, flags: ManagedFlags): Promise<MountOn | undefined> {
   const [first] = Object.keys(flags) as (keyof ManagedFlags)[];
   if (managed === undefined && first) throw new UsageError(`${NAMES[first]} belongs to --managed`);
-  const options = { leaseMs: leaseOf(flags.managedLease), publicUrl: urlOf(flags.managedUrl) };
+  const options = {
+    leaseMs: leaseOf(flags.managedLease),
+    publicUrl: urlOf(flags.managedUrl),
+    idleLeaseMs: idleLeaseOf(flags.managedIdleLease),
+    workerTools: (flags.managedWorkerTools ?? '').split(',').flatMap((name) => name.trim() || []),
+  };
   return managed === undefined ? undefined : mountManaged(cli, resolve(cli.cwd(), managed), options);
 }
 
@@ -78,6 +94,13 @@ function leaseOf(text: string | undefined): number {
   throw new UsageError(`--managed-lease ${text}: give from 10s to 5m`);
 }
 
+function idleLeaseOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = parseTime(NAMES.managedIdleLease, text);
+  if (ms >= LEAST_LEASE_MS) return ms;
+  throw new UsageError(`--managed-idle-lease ${text}: give at least 10s`);
+}
+
 /** A path of a proxy may be part of the address; the API's own paths follow it. */
 function urlOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
@@ -88,7 +111,7 @@ function urlOf(text: string | undefined): string | undefined {
   return url.href.replace(/\/+$/, '');
 }
 
-type ManagedOptions = Pick<Parameters<typeof managedPorts>[2], 'leaseMs' | 'publicUrl'>;
+type ManagedOptions = Omit<Parameters<typeof managedPorts>[2], 'root' | 'log'>;
 
 /** `root` is the absolute path of the folder of all sessions' folders. */
 async function mountManaged({ env, say }: Cli, root: string, options: ManagedOptions): Promise<MountOn> {

@@ -46,7 +46,13 @@ export type ReplyCall = {
 };
 
 /** A call that waits: its name for the workflow, and the id of its event. */
-export type OpenWait = { readonly call: string; readonly id: string; readonly why: WaitReason };
+export type OpenWait = {
+  readonly call: string;
+  readonly id: string;
+  readonly why: WaitReason;
+  /** An interrupt has come: a result counts, and nobody may begin. */
+  readonly isStopping?: true;
+};
 
 /** What later entries need to know of those before. */
 export type Projection = {
@@ -70,6 +76,8 @@ export type Projection = {
   /** The calls that wait, in the order of their waits. */
   readonly waiting: readonly OpenWait[];
   readonly interrupts: number;
+  /** The last item of work of the last report about workers without heartbeats. */
+  readonly silent: string;
   /** Of the runs that have ended. */
   readonly spending: Spending;
   /** When the run under way began, in milliseconds since the epoch, and what its replies took. */
@@ -88,6 +96,7 @@ export const emptyProjection = (session: string): Projection => ({
   calls: {},
   waiting: [],
   interrupts: 0,
+  silent: '',
   spending: { spend: noSpend, ms: 0 },
   underWay: { at: 0, spend: noSpend },
 });

@@ -1,10 +1,11 @@
 // The projector: a pure function from the entries of a transcript to the events of the API (G1,
 // G29–G34). A time comes from the entries, as an id does, so that every process gives the same
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
-import type { Entry, Outcome } from '../../client/index.ts';
+import { noticeText } from '../../client/faces/words.ts';
+import type { Entry, Notice, Outcome } from '../../client/index.ts';
 import { rewoundIn } from '../../store/log/entries.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
-import { formatMicros } from '../ids.ts';
+import { eventId, formatMicros } from '../ids.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
   callEventId,
@@ -101,10 +102,28 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'snip':
     case 'epoch':
     case 'files':
-    case 'notice':
     case 'transition':
       return { parts: [], next: {} };
+    case 'notice':
+      return noticeParts(projection, entry.notice);
   }
+}
+
+/** A report that was stored twice is told once. */
+function noticeParts(projection: Projection, notice: Notice): Step {
+  if (notice.kind !== 'workers_silent' || notice.work === projection.silent) return { parts: [], next: {} };
+  const error = {
+    type: 'unknown_error' as const,
+    message: noticeText(notice),
+    retry_status: { type: 'retrying' as const },
+  };
+  const type = 'session.error';
+  const part: Part = {
+    id: eventId(projection.session, 'silent', notice.work),
+    type,
+    make: (about) => ({ ...about, type, error }),
+  };
+  return { parts: [part], next: { silent: notice.work } };
 }
 
 function messagePart(projection: Projection, entry: Extract<Entry, { kind: 'user' }>): Part {
@@ -142,7 +161,8 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
     type: 'user.interrupt',
     make: (about) => ({ ...about, type: 'user.interrupt' }),
   };
-  return { parts: [part], next: { interrupts: projection.interrupts + 1 } };
+  const waiting = projection.waiting.map((wait) => ({ ...wait, isStopping: true as const }));
+  return { parts: [part], next: { interrupts: projection.interrupts + 1, waiting } };
 }
 
 /** The results of calls of the reply before; an outcome of another reply has no event. */
@@ -184,5 +204,6 @@ function timeOf(entry: Entry): number | undefined {
   if (entry.kind === 'run_started' || entry.kind === 'reply') return entry.at;
   if (entry.kind === 'wait' || entry.kind === 'settled') return entry.at;
   if (entry.kind === 'run_ended') return entry.ended.at;
+  if (entry.kind === 'notice' && entry.notice.kind === 'workers_silent') return entry.notice.at;
   return entry.kind === 'steered' ? entry.steered.at : undefined;
 }

@@ -24,7 +24,9 @@ export function waitParts(projection: Projection, { calls: begun }: WaitEntry): 
   const opened = begun.map(({ call, why }): OpenWait => {
     return { call, why, id: callEventId(projection, placeInName(call).index) };
   });
-  const custom = begun.flatMap(({ call, why }) => (why === 'custom' ? [placeInName(call).index] : []));
+  const custom = begun.flatMap(({ call, why }) =>
+    why === 'custom' || why === 'worker' ? [placeInName(call).index] : [],
+  );
   const told = custom.flatMap((index) => {
     const known = calls[index];
     return known ? [[index, { ...known, state: 'told' }] as const] : [];

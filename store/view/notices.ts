@@ -115,6 +115,7 @@ export function noticeForModel(notice: Notice): string | null {
     case 'about_tools':
     case 'compaction_failed':
     case 'hook_failed':
+    case 'workers_silent':
       return null;
   }
 }

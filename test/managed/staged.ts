@@ -93,6 +93,8 @@ export function stagedManaged(
     },
     leaseMs: 60_000,
     publicUrl: undefined,
+    idleLeaseMs: undefined,
+    workerTools: [],
     store,
     now: Date.now,
     log: () => undefined,

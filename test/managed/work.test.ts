@@ -6,7 +6,8 @@ import type { ManagedPorts } from '../../managed/ports.ts';
 import { stateOf } from '../../store/sandbox/item.ts';
 import { WorkQueue } from '../../store/sandbox/queue.ts';
 import { description } from '../client/support.ts';
-import { AGENT, codeOf, collect, errorOf, HEADERS, post, type Staged, stagedManaged, token } from './staged.ts';
+import { until } from '../support/until.ts';
+import { AGENT, codeOf, collect, errorOf, HEADERS, post, type Staged, stagedManaged, text, token } from './staged.ts';
 
 async function staged(changes: Partial<ManagedPorts> = {}) {
   let clock = Date.now();
@@ -71,6 +72,20 @@ test('an item names the address that it was polled at, or the public one where t
     const { secret } = (await worker.beta.environments.work.poll(environment))!;
     expect(JSON.parse(Buffer.from(secret!, 'base64url').toString())).toMatchObject({ api_base_url: expected });
   }
+});
+
+test('a heartbeat is answered while the calls of its session are being looked at (G61 G76)', async () => {
+  const looks: string[] = [];
+  const newestStep = (session: string) => {
+    looks.push(session);
+    return new Promise<never>(() => {});
+  };
+  const { client, worker, environment, session } = await staged({ newestStep });
+  await client.beta.sessions.events.send(session, { events: [text('Go.')] });
+  const { id } = (await worker.beta.environments.work.poll(environment))!;
+  const { last_heartbeat } = await beat(worker, environment, id, 'NO_HEARTBEAT');
+  expect(await beat(worker, environment, id, last_heartbeat)).toMatchObject({ lease_extended: true });
+  await until(() => looks.length === 2);
 });
 
 test('of two workers on one item the second first heartbeat is refused (G77 B3)', async () => {

@@ -2,7 +2,7 @@
 // ended, where the run asks for it (G37). What begins or ends in one workflow task is one commit,
 // made once nothing of the batch runs; whoever reads the transcript can then act on it.
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
-import type { Append } from '../contract/activities.ts';
+import type { Append, Notice } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/people.ts';
 import { type SettledEntry, type WaitingCall, WAITS_CHANGE } from '../contract/waits.ts';
@@ -37,6 +37,8 @@ export class Waits {
   /** The calls that the transcript says wait. */
   private readonly told: Map<string, WaitingCall>;
   private settled: readonly SettledEntry[] = [];
+  /** What is stored before the ends of waits. */
+  private beside: readonly Append[] = [];
   private batch: WaitingBatch | null = null;
   private isWriting = false;
 
@@ -75,6 +77,16 @@ export class Waits {
     return this.awaitSettled();
   }
 
+  /** Stores a notice beside the waits. Resolves once it is stored. */
+  note(notice: Notice): Promise<void> {
+    return this.storeBeside([{ kind: 'notice', notice }]);
+  }
+
+  /** Stores what people did, before the calls that a stop ends have ended. */
+  async noteStop(): Promise<void> {
+    if (this.session.recordsWaits) await this.storeBeside(this.session.steered.take());
+  }
+
   /** As `settle`, for a decision about a call. */
   settleAsk({ call, index }: PendingApproval, ended: Omit<Settling, 'call'>): Promise<void> | undefined {
     const isTold = this.told.has(call) || this.batch?.tellsDecision(index);
@@ -109,10 +121,17 @@ export class Waits {
     session.memoWriter.markChanged();
   }
 
+  private storeBeside(entries: readonly Append[]): Promise<void> {
+    this.beside = [...this.beside, ...entries];
+    this.change();
+    return this.awaitSettled();
+  }
+
   private takeEntries(): readonly Append[] {
-    const ended = this.settled;
+    for (const { call } of this.settled) this.told.delete(call);
+    const ended = [...this.beside, ...this.settled];
     this.settled = [];
-    for (const { call } of ended) this.told.delete(call);
+    this.beside = [];
     const calls = this.batch?.isQuiet ? this.batch.waiting.filter(({ call }) => !this.told.has(call)) : [];
     for (const each of calls) this.told.set(each.call, each);
     return calls.length === 0 ? ended : [...ended, { kind: 'wait', calls, at: Date.now() }];
