@@ -19,7 +19,7 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
     return endIfThrows(live, async () => {
       const base = await deps.transcripts.extend(session, head, append);
-      const files = await captureLast(deps, attempt, head, base);
+      const files = await captureLast(deps, attempt, input, base);
       const next = deps.transcripts.next(base, files ? [files] : []);
       const stored = await deps.store.put(next.bytes);
       deps.transcripts.keep(next);
@@ -60,7 +60,7 @@ async function queueWork(
 async function captureLast(
   deps: Deps,
   { signal }: Attempt,
-  head: Commit['head'],
+  { head, host }: Commit,
   base: ExtendedView,
 ): Promise<FilesEntry | null> {
   const { snapshots } = deps;
@@ -69,7 +69,7 @@ async function captureLast(
   if (!end || !snapshots) return null;
   const started = findRunStart(base.view.entries, base.added, end.run);
   return started
-    ? await snapshots.captureLast({ config: await deps.config(started.config), head, base, signal })
+    ? await snapshots.captureLast({ config: await deps.config(started.config), head, base, host, signal })
     : null;
 }
 

@@ -124,7 +124,7 @@ async function cloneRows(opened: OpenedServer, cwd: string, { store, say, ...ran
   const { temporalDb } = opened.folder;
   const [startedAt, before] = [performance.now(), (await stat(temporalDb)).size];
   const child = spawn('sqlite3', ['-bail', temporalDb], { stdio: ['pipe', 'ignore', 'inherit'] });
-  const ended = once(child, 'exit');
+  const exit = once(child, 'exit');
   child.stdin.write(
     `${FILLING}CREATE TEMP TABLE models AS SELECT namespace_id, close_time, workflow_id, ${COPIED} FROM executions_visibility;\n` +
       'CREATE INDEX temp.models_by_id ON models (workflow_id);\n',
@@ -135,7 +135,7 @@ async function cloneRows(opened: OpenedServer, cwd: string, { store, say, ...ran
     if (!child.stdin.write(`BEGIN;\n${rows.join('\n')}\nCOMMIT;\n`)) await once(child.stdin, 'drain');
   }
   child.stdin.end();
-  const [status] = (await ended) as [number];
+  const [status] = (await exit) as [number];
   if (status !== 0) throw new Error(`sqlite3 ended with ${status}`);
   const seconds = (performance.now() - startedAt) / 1_000;
   const bytes = ((await stat(temporalDb)).size - before) / numbers.length;

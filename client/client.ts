@@ -31,8 +31,8 @@ type Follow = typeof import('./follow/follow.ts');
  * Creates a client. Like every method it throws ClientProblem for an unknown option; it throws
  * SetupProblem for a data folder that cannot be used.
  */
-export function createClient(given: CreateClient): PerdureClient {
-  return createFolderClient(given);
+export function createClient(options: CreateClient): PerdureClient {
+  return createFolderClient(options);
 }
 
 /** Creates a client that may also look at the live channel's end and at snapshots. */
@@ -171,8 +171,8 @@ function createFiles(means: ClientMeans, { wait }: MethodWaits): Pick<PerdureCli
         const entries = await means.readTranscript(session);
         if (!options.snapshots) throw new ClientProblem('refused', 'this client has no data folder with snapshots');
         const reading = options.snapshots(hasPacks(entries));
-        const lost = options.lostSnapshots?.(session) ?? null;
-        return diffSession({ session, cwd, reading, store: options.store, lost }, { entries, first: 0 }, range);
+        const loss = options.lostSnapshots?.(session) ?? null;
+        return diffSession({ session, cwd, reading, store: options.store, lost: loss }, { entries, first: 0 }, range);
       }),
   };
 }

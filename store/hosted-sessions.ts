@@ -61,12 +61,6 @@ export class HostedSessions {
     this.#write({ ...hosted, lost });
   }
 
-  /** Tells whether a session works here. */
-  isHere(session: SessionId): boolean {
-    const known = this.read(session);
-    return known !== null && !isLost(known);
-  }
-
   has(session: SessionId): boolean {
     return existsSync(this.#path(session));
   }

@@ -199,7 +199,6 @@ export async function createDeps(
       sandbox,
       dataDir,
       host,
-      isHosted: (session) => hosted.isHere(session),
       ...capturing,
       tools: runner,
       log,

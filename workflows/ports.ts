@@ -100,6 +100,7 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
   ): SessionActivities[Name] => followHost(hosts, createPort(name, optionsFor));
   // The end of a call that was stopped is recorded anywhere, whatever moves meanwhile.
   const runTool = createPort('runTool', ({ stopped }) => (stopped ? records : onItsHost(long)));
+  const commit = createPort('commit', () => records);
   return {
     // Its caller follows the host: the call after a move is another one.
     callModel: createPort('callModel', () => onItsHost(long)),
@@ -111,7 +112,7 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
     takeOver: createPort('takeOver', ({ to }) => (to ? { ...taking, ...moveWait, taskQueue: queueOf(to) } : taking)),
     findReply: createPort('findReply', () => records),
     readResult: createPort('readResult', () => records),
-    commit: createPort('commit', () => records),
+    commit: (input) => commit({ ...input, ...(hosts.current && { host: hosts.current.id }) }),
     summarizeBatch: createPort('summarizeBatch', () => others.summary),
     answerAside: createPort('answerAside', () => others.answer),
     afterStop: createPort('afterStop', () => onItsHost(others.handlers, handlersWait)),

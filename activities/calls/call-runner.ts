@@ -156,9 +156,9 @@ class CallInRun implements BoundCall {
     const hasPostHook = hooks.has('postTool', name);
     const plan = planCall(prepared, { hasPreHook: hooks.has('preTool', name), hasPostHook, budgeted });
     const plainEnd = ready && hasPlainEnd(prepared.tool) && !hasPostHook;
-    const judged = ready ? prepared.permission.kind : 'deny';
+    const verdict = ready ? prepared.permission.kind : 'deny';
     const outside = ready ? outsideKind(prepared.tool) : undefined;
-    return { safe, plan, signature: hashCall(block), plainEnd, judged, ...present({ outside }) };
+    return { safe, plan, signature: hashCall(block), plainEnd, judged: verdict, ...present({ outside }) };
   }
 
   async runEarly(options: EarlyCallOptions): Promise<CallOutcome | null> {

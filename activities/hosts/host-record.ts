@@ -42,6 +42,24 @@ export async function readHostRecords(store: Pick<Store, 'read'>, root: SessionI
   }
 }
 
+/** A host that had lost the folder has restored it. */
+export const isInPlace = ({ from, host }: HostRecord): boolean => from === host.id;
+
+/**
+ * Returns the records about a folder since it came to a host: what was written before that is about
+ * earlier moves.
+ */
+export function recordsSince(records: readonly HostRecord[], folder: string, hostId: string): readonly HostRecord[] {
+  const ofFolder = records.filter(({ folders }) => folders.includes(folder));
+  return ofFolder.slice(ofFolder.findLastIndex((one) => one.host.id === hostId && !isInPlace(one)) + 1);
+}
+
+/** Returns the last of the moves with which a folder left a host; null where it has not. */
+export function findLastMove(since: readonly HostRecord[], hostId: string): HostRecord | null {
+  const moves = since.filter((one) => !isInPlace(one));
+  return moves[0]?.from === hostId ? (moves.at(-1) ?? null) : null;
+}
+
 /** Writes the next record. Returns false where another host was first. */
 export async function createHostRecord(
   store: Pick<Store, 'create'>,

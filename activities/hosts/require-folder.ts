@@ -1,14 +1,15 @@
 // Finds out before a step whether this host has lost the session's folder, as a machine that came
-// back with an empty disk: then the step is made where the folder can be restored (T18).
+// back with an empty disk, or whether those who work there with the session have left: then the step
+// is made where the folder can be restored, or where they are (T18).
 import { stat } from 'node:fs/promises';
 import { ApplicationFailure } from '@temporalio/common';
-import { HOST_EMPTIED } from '../../workflows/contract/failures.ts';
+import { FOLDER_LEFT, HOST_EMPTIED } from '../../workflows/contract/failures.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { codeOf } from '../../system/text.ts';
 import type { ActivityBody, Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import { readHostRecords } from './host-record.ts';
+import { findLastMove, readHostRecords, recordsSince } from './host-record.ts';
 
 /** `root`: the session of the person, whose agents work in the same folder. */
 type HostedFolder = { readonly session: SessionId; readonly root: SessionId; readonly cwd: string };
@@ -36,13 +37,17 @@ export function emptiedFailure({ host }: Pick<Deps, 'host'>, cwd: string): Appli
 
 /** Makes a body that begins nothing where its folder is lost. */
 export function requireFolder(deps: Deps) {
-  return <Input extends { readonly config: Hash }, Output>(
+  return <Input extends { readonly config: Hash; readonly follows?: true }, Output>(
     body: ActivityBody<Input, Output>,
     { unless = () => false }: { readonly unless?: (input: Input) => boolean } = {},
   ): ActivityBody<Input, Output> => {
     if (!deps.hosts) return body;
     return async (attempt, input) => {
-      if (!unless(input)) await findFolder(deps, attempt, await deps.config(input.config));
+      if (!unless(input)) {
+        const config = await deps.config(input.config);
+        await findFolder(deps, attempt, config);
+        if (input.follows) await findOthers(deps, attempt, config);
+      }
       return body(attempt, input);
     };
   };
@@ -54,6 +59,20 @@ async function findFolder(deps: Deps, { session, temporal }: Attempt, config: Ru
   if (await isEmptied(deps, { session, root: agent?.root ?? session, cwd })) throw emptiedFailure(deps, cwd);
   const { hosted } = deps.hosts ?? {};
   if (hosted?.has(session) === false) hosted.note(session, [cwd, ...folders], temporal?.options.namespace);
+}
+
+/**
+ * Throws where an agent of the session, its parent or another agent has left this host with the
+ * folder: of the two folders only the other one is still the session's. A move of the session's own
+ * was not heard of by its workflow, which has the last word.
+ */
+async function findOthers({ host, store }: Deps, { session }: Attempt, { cwd, agent }: RunConfig): Promise<void> {
+  if (!host) return;
+  const { records } = await readHostRecords(store, agent?.root ?? session);
+  const last = findLastMove(recordsSince(records, cwd, host.id), host.id);
+  if (!last || last.session === session) return;
+  const message = `session ${last.session}, which works in ${cwd} with this one, is on host ${last.host.name} now`;
+  throw ApplicationFailure.create({ type: FOLDER_LEFT, message, nonRetryable: true });
 }
 
 /** Tells whether a folder is there; what keeps a worker from looking at it counts as there. */

@@ -13,7 +13,14 @@ import { forAnotherWorker, leaveFolderToOthers } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
 import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
 import { isFolderThere } from './require-folder.ts';
-import { createHostRecord, type HostRecord, readHostRecords } from './host-record.ts';
+import {
+  createHostRecord,
+  findLastMove,
+  type HostRecord,
+  isInPlace,
+  readHostRecords,
+  recordsSince,
+} from './host-record.ts';
 
 /** What a host needs in order to take sessions over. */
 type Means = Deps & Required<Pick<Deps, 'hosts' | 'snapshots'>> & { readonly host: NonNullable<Deps['host']> };
@@ -47,19 +54,15 @@ async function isAtWork({ host, hosts }: Means, { temporal }: Attempt, { from, q
 async function findJoined(means: Means, attempt: Attempt, input: TakeOver): Promise<HostRecord | null> {
   const { from, head, place, because } = input;
   const { records } = await readHostRecords(means.store, input.root);
-  const ofFolder = records.filter(({ folders }) => folders.includes(place.path));
-  // What was written before the session came to its host is about earlier moves.
-  const since = ofFolder.slice(ofFolder.findLastIndex((one) => one.host.id === from.id && !isInPlace(one)) + 1);
-  const moves = since.filter((one) => !isInPlace(one));
-  const last = moves.at(-1);
+  const since = recordsSince(records, place.path, from.id);
   const isOthers = (one: HostRecord): boolean => one.session !== attempt.session;
-  if (last) return moves[0]?.from === from.id && (isOthers(last) || last.head === head) ? last : null;
+  if (since.some((one) => !isInPlace(one))) {
+    const last = findLastMove(since, from.id);
+    return last && (isOthers(last) || last.head === head) ? last : null;
+  }
   const restored = because === 'emptied' ? since.findLast(isOthers) : undefined;
   return restored && (await isRestored(means, attempt, restored)) ? restored : null;
 }
-
-/** A host that had lost the folder has restored it. */
-const isInPlace = ({ from, host }: HostRecord): boolean => from === host.id;
 
 /** Only that host can tell, and another takes its place when it does not for long. */
 async function isRestored({ host }: Means, { number }: Attempt, record: HostRecord): Promise<boolean> {

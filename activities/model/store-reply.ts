@@ -207,12 +207,12 @@ function describe(
 /** Says for readers of the transcript which calls will wait, where the run stores waits (G37). */
 function judge({ deps, config, input }: ModelStep, calls: readonly CallBlock[]): Pick<ReplyEntry, 'judged'> {
   if (!config.rules.recordWaits || calls.length === 0) return {};
-  const judged = calls.map((call): [number, CallJudgement] => {
+  const judgements = calls.map((call): [number, CallJudgement] => {
     const { judged: rules, outside } = deps.tools.bind(config, call, input.context).traits();
     const isCustom = outside !== undefined && outside !== 'sandbox';
     return [call.index, isCustom && rules !== 'deny' ? 'custom' : rules];
   });
-  return { judged: Object.fromEntries(judged) };
+  return { judged: Object.fromEntries(judgements) };
 }
 
 /**

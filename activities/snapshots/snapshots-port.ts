@@ -26,9 +26,9 @@ export type Snapshots = {
   captureEarly(about: EarlyAbout): void;
   /**
    * Does the same as `capture` at the end of a run, which any worker may store: where hosts share a
-   * store, only the host that has captured the session before has its folders.
+   * store, null on every other host than the session's.
    */
-  captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
+  captureLast(about: CaptureLastAbout): Promise<FilesEntry | null>;
   /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
   rewind(about: RewindAbout): Promise<FilesRewound>;
   /** Says what that would do. Throws what git said. */
@@ -64,6 +64,9 @@ export type CaptureAbout = {
   readonly base: Pick<ExtendedView, 'view' | 'added'>;
   readonly signal: AbortSignal;
 };
+
+/** `host`: the id of the host that has the session; undefined where machines share no store. */
+export type CaptureLastAbout = CaptureAbout & { readonly host: string | undefined };
 
 /**
  * `view` is that before the reply whose calls have run, `files` the capture that is stored with it.

@@ -35,6 +35,7 @@ import { sendNewPacks } from './send-new-packs.ts';
 import type {
   BringAbout,
   CaptureAbout,
+  CaptureLastAbout,
   CheckOutAbout,
   EarlyAbout,
   FilesRestored,
@@ -51,8 +52,6 @@ type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'st
   /** The home folder of the person: one with it is captured only where someone said so. */
   readonly home: string;
   readonly host: SessionHost | undefined;
-  /** With `host`: tells whether the folders of a session are on it. */
-  readonly isHosted?: (session: SessionId) => boolean;
   readonly store: Store;
   /** The id of the store, which tells whose sessions are captured. */
   readonly storeId: () => Promise<string>;
@@ -77,7 +76,14 @@ type CapturedRoot = { readonly id: string; readonly described: RootSnapshot };
  * found changes is, until its entry is stored, since the step that was to store it may have failed.
  */
 type LastLook = { readonly position: number; readonly entry: Entry | undefined; readonly isOwed: boolean };
-type EarlyCapture = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<CapturedRoot | null>> };
+/** `at`: when it began, in milliseconds since the epoch. */
+type EarlyCapture = {
+  readonly head: Hash;
+  readonly at: number;
+  readonly roots: ReadonlyMap<string, Promise<CapturedRoot | null>>;
+};
+/** `isMissed`: some folder could not be captured. */
+type Taken = { readonly files: FilesEntry | null; readonly isMissed: boolean };
 
 export class WorkerSnapshots implements Snapshots {
   readonly setting: boolean | undefined;
@@ -107,8 +113,9 @@ export class WorkerSnapshots implements Snapshots {
 
   captureEarly({ config, head, view, files }: EarlyAbout): void {
     const known = files ? [files] : [];
+    const at = this.#options.now();
     const roots = new Map(rootsOf(config).map((root) => [root, this.#take(config, root, { view, known }, true)]));
-    this.#early.set(config.session, { head, roots });
+    this.#early.set(config.session, { head, at, roots });
   }
 
   async capture({ config, head, base: { view, added }, signal }: CaptureAbout): Promise<FilesEntry | null> {
@@ -122,41 +129,42 @@ export class WorkerSnapshots implements Snapshots {
     }
     // A run begins with a look at everything: it finds changes that the system did not tell.
     const isWithin = !fresh.some(({ kind }) => kind === 'run_started');
-    const { roots, isMissed } = await this.#takeAll(config, view, { early, isWithin, signal });
+    const { files, isMissed } = await this.#takeAll(config, view, { early, isWithin, signal });
     if (signal.aborted) return null;
-    this.#noteLook(session, view, isMissed || roots.length > 0);
-    return this.#entryOf(roots);
+    this.#noteLook(session, view, isMissed || files !== null);
+    return files;
   }
 
   async captureAll({ config, base: { view }, signal }: CaptureAbout): Promise<FilesEntry | null> {
     if (!this.captures(config)) return null;
     this.#looks.delete(config.session);
     this.#early.delete(config.session);
-    const { roots } = await this.#takeAll(config, view, { early: null, isWithin: false, signal });
-    return signal.aborted ? null : this.#entryOf(roots);
+    const { files } = await this.#takeAll(config, view, { early: null, isWithin: false, signal });
+    return signal.aborted ? null : files;
   }
 
-  /** Captures the folders of a run; those that are as they were before are left out. */
+  /**
+   * Captures the folders of a run; those that are as they were before are left out. The entry has
+   * the time at which it began: agents may change files meanwhile.
+   */
   async #takeAll(
     config: RunConfig,
     view: View,
-    { early, isWithin, signal }: { early: EarlyCapture['roots'] | null; isWithin: boolean; signal: AbortSignal },
-  ): Promise<{ readonly roots: readonly RootSnapshot[]; readonly isMissed: boolean }> {
+    { early, isWithin, signal }: { early: EarlyCapture | null; isWithin: boolean; signal: AbortSignal },
+  ): Promise<Taken> {
+    const at = early?.at ?? this.#options.now();
     const roots: RootSnapshot[] = [];
     let isMissed = false;
     for (const root of rootsOf(config)) {
       const before = lastSnapshotOf({ view, known: [] }, root);
-      const snapshot = await (early?.get(root) ?? this.#take(config, root, { view, known: [] }, isWithin));
+      const snapshot = await (early?.roots.get(root) ?? this.#take(config, root, { view, known: [] }, isWithin));
       if (signal.aborted) break;
       isMissed ||= snapshot === null;
       if (snapshot && snapshot.id !== before) roots.push(snapshot.described);
     }
-    return { roots, isMissed };
-  }
-
-  #entryOf(roots: readonly RootSnapshot[]): FilesEntry | null {
-    const { now, host } = this.#options;
-    return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
+    const { host } = this.#options;
+    const files = roots.length === 0 ? null : { kind: 'files' as const, roots, at, ...(host && { host: host.id }) };
+    return { files, isMissed };
   }
 
   /**
@@ -176,12 +184,8 @@ export class WorkerSnapshots implements Snapshots {
     this.#looks.set(session, { position, entry: view.at(position), isOwed });
   }
 
-  async captureLast(about: CaptureAbout): Promise<FilesEntry | null> {
-    const { host, isHosted } = this.#options;
-    const last = findLastFiles(about.base.view);
-    // A session that has just moved here was captured elsewhere.
-    const isOurs = host === undefined || last?.host === host.id || isHosted?.(about.config.session) === true;
-    return isOurs ? await this.capture(about) : null;
+  async captureLast({ host, ...about }: CaptureLastAbout): Promise<FilesEntry | null> {
+    return this.#options.host?.id === host ? await this.capture(about) : null;
   }
 
   async rewind(about: RewindAbout): Promise<FilesRewound> {
@@ -234,11 +238,11 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   /** Returns what was captured right after the last calls, if nothing could have changed since. */
-  #takeEarly(session: SessionId, head: Hash | null, added: readonly Entry[]): EarlyCapture['roots'] | null {
+  #takeEarly(session: SessionId, head: Hash | null, added: readonly Entry[]): EarlyCapture | null {
     const early = this.#early.get(session);
     this.#early.delete(session);
     const isStill = early?.head === head && !added.some(({ kind }) => kind === 'user' || kind === 'run_started');
-    return isStill ? early.roots : null;
+    return isStill ? early : null;
   }
 
   /** Captures a folder; null where that cannot be done. */
@@ -356,12 +360,4 @@ function findNamedPacks({ view, known }: StoredFiles, waiting: readonly Hash[]):
     for (const hash of entry ? packsIn(entry) : []) left.delete(hash);
   }
   return new Set(waiting.filter((hash) => !left.has(hash)));
-}
-
-function findLastFiles(view: View): FilesEntry | null {
-  for (let position = view.length - 1; position >= 0; position -= 1) {
-    const entry = view.at(position);
-    if (entry?.kind === 'files') return entry;
-  }
-  return null;
 }

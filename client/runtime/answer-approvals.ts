@@ -19,7 +19,7 @@ export type ApprovalAnswer =
 /** Decides about a call. `signal` aborts when the answer is no longer needed. */
 export type OnApproval = (
   approval: WaitingApproval,
-  asked: { readonly signal: AbortSignal },
+  options: { readonly signal: AbortSignal },
 ) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
 /** An answer to a question: one of its options, where it has some. */
@@ -32,7 +32,7 @@ export type QuestionAnswer =
  */
 export type OnQuestion = (
   question: WaitingApproval,
-  asked: { readonly signal: AbortSignal },
+  options: { readonly signal: AbortSignal },
 ) => QuestionAnswer | Promise<QuestionAnswer>;
 
 /** Functions of a program that answer. Without one, calls or questions are left to others. */

@@ -103,9 +103,9 @@ export class RunFailed extends Error {
  * to follow it. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person,
  * and errors of `onApproval`.
  */
-export function query(asked: Query): RunningQuery {
+export function query(request: Query): RunningQuery {
   const end = newEnd();
-  const events = untilEnd(asked, end);
+  const events = untilEnd(request, end);
   const next = events.next.bind(events);
   let isRead = false;
   const read = (): ReturnType<typeof next> => {

@@ -94,10 +94,10 @@ async function removeSession({ gitDir, git }: Packing, segment: string, run: Run
  */
 async function findUnknown(gitDir: string, { dataDir, known, olderThan }: CleanSnapshots): Promise<readonly string[]> {
   const sessions = join(gitDir, 'sessions');
-  const lost = new Set(new HostedSessions(dataDir).listLost().map(({ session }) => keySegment(session)));
+  const lostSegments = new Set(new HostedSessions(dataDir).listLost().map(({ session }) => keySegment(session)));
   const found: string[] = [];
   for (const segment of await namesIn(sessions)) {
-    if (known.has(segment) || lost.has(segment)) continue;
+    if (known.has(segment) || lostSegments.has(segment)) continue;
     const own = join(sessions, segment);
     // A session that has just begun has a note and no folder yet.
     const roots = (await namesIn(own)).filter((name) => name !== STORE_NOTE).map((name) => join(own, name));

@@ -62,8 +62,8 @@ export type RanInMemory = {
  * Runs the prompt to its end. Throws ConfigProblem, an Error for options that a run cannot open
  * with, and an Error for a call that asks for a decision, since no person can decide.
  */
-export async function runInMemory(given: InMemory): Promise<RanInMemory> {
-  const { prompt, script, account, config = {}, options, deps: parts = {} } = given;
+export async function runInMemory(setup: InMemory): Promise<RanInMemory> {
+  const { prompt, script, account, config = {}, options, deps: parts = {} } = setup;
   const { uuid = randomUUID } = parts;
   const checked = checkConfig(config, 'the configuration');
   const root = mkdtempSync(join(tmpdir(), 'perdure-testing-'));

@@ -40,8 +40,8 @@ function make(folder = fail('which folder?'), name = fail('which name do people 
 
 function signCertificate({ cert, key, name }) {
   const names = `subjectAltName=DNS:${name},DNS:localhost,DNS:serve`;
-  const asked = ['-newkey', 'rsa:2048', '-nodes', '-days', '365', '-subj', `/CN=${name}`, '-addext', names];
-  execFileSync('openssl', ['req', '-x509', ...asked, '-keyout', key, '-out', cert], { stdio: 'pipe' });
+  const request = ['-newkey', 'rsa:2048', '-nodes', '-days', '365', '-subj', `/CN=${name}`, '-addext', names];
+  execFileSync('openssl', ['req', '-x509', ...request, '-keyout', key, '-out', cert], { stdio: 'pipe' });
 }
 
 function copy(from = fail('from where?'), folder = fail('into which folder?')) {

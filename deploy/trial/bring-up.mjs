@@ -72,8 +72,8 @@ export class Installation {
 
   #bringUp(service, place) {
     const state = this.#stateOf(service.name);
-    const made = this.#make(service, place).then(state.resolve, state.reject);
-    return Promise.all([made, state.promise]);
+    const instance = this.#make(service, place).then(state.resolve, state.reject);
+    return Promise.all([instance, state.promise]);
   }
 
   async #make(service, place) {

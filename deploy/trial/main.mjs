@@ -70,8 +70,8 @@ function findTool(name) {
     join(cache, 'bin'),
     ...(existsSync(built) ? readdirSync(built) : []).map((each) => join(built, each)),
   ];
-  const kept = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
-  if (kept !== undefined) return kept;
+  const found = folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+  if (found !== undefined) return found;
   return execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim();
 }
 

@@ -63,10 +63,10 @@ function postgresProgram() {
   const initdb = find('initdb', ['/usr/lib/postgresql/17/bin', '/usr/lib/postgresql/15/bin']);
   if (initdb === null) return null;
   const data = '/var/lib/postgresql/data';
-  const made = `[ -e ${data}/PG_VERSION ] || ${initdb} -U "$POSTGRES_USER" -A trust -D ${data} >/dev/null`;
+  const initialize = `[ -e ${data}/PG_VERSION ] || ${initdb} -U "$POSTGRES_USER" -A trust -D ${data} >/dev/null`;
   const served = `exec ${join(initdb, '..', 'postgres')} -D ${data} -k /var/run/postgresql -h 0.0.0.0`;
   // Debian's client looks for the socket there, as that of the image does.
-  const script = `mkdir -p /var/run/postgresql && chown -R 10001 /var/run/postgresql ${data}; chmod 700 ${data}; exec setpriv --reuid 10001 sh -ec '${made}; ${served}'`;
+  const script = `mkdir -p /var/run/postgresql && chown -R 10001 /var/run/postgresql ${data}; chmod 700 ${data}; exec setpriv --reuid 10001 sh -ec '${initialize}; ${served}'`;
   return { ...plain(['sh', '-ec', script]), notice: 'started for its health check alone' };
 }
 

@@ -60,8 +60,8 @@ function readService(name, raw, { env, folder, volumes }) {
 }
 
 /** A variable without a value is the caller's, where the caller has it. */
-function readEnvironment(given, env) {
-  const pairs = Object.entries(given).map(([name, value]) => [name, value ?? env[name]]);
+function readEnvironment(environment, env) {
+  const pairs = Object.entries(environment).map(([name, value]) => [name, value ?? env[name]]);
   return Object.fromEntries(
     pairs.filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]),
   );

@@ -73,15 +73,15 @@ async function managed(installation, { task, say }) {
   const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(secrets, 'tls.crt') };
   const args = [MANAGED, `https://${PAGE_NAME}:${PAGE_PORT}`, tokenIn(secrets), task];
   const program = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = once(program, 'exit');
-  const told = [];
+  const exit = once(program, 'exit');
+  const events = [];
   for await (const line of createInterface({ input: program.stdout })) {
-    told.push(JSON.parse(line));
-    if (told.at(-1).type === 'session.status_running' && told.length === 1) await killWorkers(installation);
+    events.push(JSON.parse(line));
+    if (events.at(-1).type === 'session.status_running' && events.length === 1) await killWorkers(installation);
   }
-  const [status] = await ended;
+  const [status] = await exit;
   assert.equal(status, 0);
-  const { session, listed, text } = told.at(-1);
+  const { session, listed, text } = events.at(-1);
   assert.deepEqual(
     listed.filter((type) => type === 'user.message'),
     ['user.message', 'user.message'],
@@ -95,9 +95,9 @@ async function managed(installation, { task, say }) {
 const tokenIn = (secrets) => JSON.parse(readFileSync(join(secrets, 'people.json'), 'utf8'))[0].token;
 
 async function upgraded(installation, api, { task, say }) {
-  const begun = await Promise.all(Array.from({ length: 4 }, () => api.post('/sessions', { prompt: task })));
+  const sessions = await Promise.all(Array.from({ length: 4 }, () => api.post('/sessions', { prompt: task })));
   const done = Promise.all(
-    begun.map(async ({ session }) => {
+    sessions.map(async ({ session }) => {
       await decide(api, session, await waitingCall(api, session));
       await completed(api, session);
     }),

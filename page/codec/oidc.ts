@@ -68,9 +68,9 @@ async function discoverKeys(issuer: string, network: Network): Promise<URL> {
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Keys that come over plain HTTP can be anybody's. */
-function requireSafe(url: URL, shown: string): void {
+function requireSafe(url: URL, address: string): void {
   if (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.has(url.hostname))) return;
-  throw new SetupProblem(`the issuer's address ${JSON.stringify(shown.slice(0, 200))} isn't https: give one that is`);
+  throw new SetupProblem(`the issuer's address ${JSON.stringify(address.slice(0, 200))} isn't https: give one that is`);
 }
 
 async function readJson(url: URL, network: Network): Promise<unknown> {

@@ -166,13 +166,13 @@ const LEFT_BECAUSE: Readonly<Record<HostChanged['because'], string>> = {
 };
 
 function describeHostChange({ because, at, calls }: HostChanged): string {
-  const lost =
+  const lostCalls =
     calls.length === 0
       ? ''
       : ` What these calls have changed in files since then is lost, although you have read their results: ${calls.join(', ')}.`;
   return (
     `You continue on another machine, because the one before ${LEFT_BECAUSE[because]}. The files of your working ` +
-    `directory were restored as of ${new Date(at).toISOString()}.${lost} What git ignores, and its own folder .git, ` +
+    `directory were restored as of ${new Date(at).toISOString()}.${lostCalls} What git ignores, and its own folder .git, ` +
     'may be missing; what you had started in the background has ended. Read files again before you rely on them.'
   );
 }

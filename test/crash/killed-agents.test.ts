@@ -3,21 +3,23 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsEnded, entriesOf, usageOf } from '../support/agents.ts';
-import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
+import { agentCall, byTurn, promptOf } from '../support/by-prompt.ts';
 import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';
 import { git, initRepository } from '../support/repository.ts';
 import { until } from '../support/until.ts';
 
 test('agents and their agents go on after a kill, are started once, and are counted once (L40 L63 L66 L69)', async () => {
   const effect = (name: string) => toolUse('bash', { command: `echo ${name} >> effects.log` });
+  // What the first kill must not meet.
+  const { hold, release } = gate();
   const h = await crashHarness({
-    script: byPrompt({
+    script: byTurn({
       'Go.': [reply([agentCall('A.'), agentCall('B.'), effect('after')]), reply('Done.')],
       'A.': [reply([effect('a')]), reply([agentCall('C.')]), reply('A is done.')],
       'B.': [reply([effect('b')]), reply('B is done.')],
-      'C.': [reply([effect('c')]), reply('C is done.')],
+      'C.': [reply([effect('c')], { hold }), reply('C is done.')],
     }),
   });
   const first = await h.worker();
@@ -25,6 +27,7 @@ test('agents and their agents go on after a kill, are started once, and are coun
   const watching = h.follow(session);
   await until(() => ['a', 'b'].every((name) => h.effects().includes(name)));
   await first.kill();
+  release();
   const second = await h.worker();
   await until(() => h.effects().includes('c'));
   await second.kill();
@@ -47,7 +50,7 @@ test('agents and their agents go on after a kill, are started once, and are coun
 
 test('a call of an agent that waits for a person is decided at the root after a kill (L55 L70)', async () => {
   const h = await crashHarness({
-    script: byPrompt({
+    script: byTurn({
       'Go.': [reply([agentCall('A.')]), reply('Done.')],
       'A.': [reply([toolUse('bash', { command: 'echo a >> effects.log' })]), reply('A is done.')],
     }),
@@ -71,16 +74,18 @@ test('a call of an agent that waits for a person is decided at the root after a 
 
 test('an agent in the background goes on after kills, and its end opens one run and counts once (L40 L63 L69 L71)', async () => {
   const effect = (name: string) => toolUse('bash', { command: `echo ${name} >> effects.log` });
+  const { hold, release } = gate();
   const h = await crashHarness({
-    script: byPrompt({
+    script: byTurn({
       'Go.': [reply([agentCall('A.', { background: true })]), reply('It works.'), reply('A is done, too.')],
-      'A.': [reply([effect('a')]), reply([effect('b')]), reply('A is done.')],
+      'A.': [reply([effect('a')]), reply([effect('b')], { hold }), reply('A is done.')],
     }),
   });
   const first = await h.worker();
   const session = await h.open('Go.');
   await until(() => h.effects().includes('a'));
   await first.kill();
+  release();
   const second = await h.worker();
   await until(() => h.effects().includes('b'));
   await second.kill();
@@ -98,17 +103,14 @@ test('an agent in the background goes on after kills, and its end opens one run 
 });
 
 test('an agent in a work tree goes on after kills, and what it changed is committed once (L40 L72)', async () => {
-  const scripts: Readonly<Record<string, readonly Reply[]>> = {
+  const script = byTurn({
     'Go.': [reply([agentCall('A.', { isolation: 'worktree' })]), reply('Done.')],
     'A.': [
       reply([toolUse('bash', { command: 'echo a >> a.txt' })]),
       reply([toolUse('bash', { command: 'echo b >> b.txt' })]),
       reply('A is done.'),
     ],
-  };
-  // By what was said before, for a killed worker's request is made again.
-  const script = (request: ParsedRequest): Reply | undefined =>
-    scripts[promptOf(request)]?.[request.messages.filter(({ role }) => role === 'assistant').length];
+  });
   const h = await crashHarness({ script });
   initRepository(h.cwd, { 'first.txt': 'first\n' });
   const trees = join(h.cwd, '..', 'data-worktrees');

@@ -2,6 +2,7 @@
 // same end. Those of one configuration are played at once: one worker dies under all of them, and
 // another one takes them all over. Each run draws half of the scenarios; KILLED_SEED, which it
 // prints, draws the same again, and KILLED_ALL=1 plays all.
+import type { Client } from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import { gate, text, type Reply } from '../../scripted-model/index.ts';
 import { crashHarness } from '../support/crash-harness.ts';
@@ -29,6 +30,17 @@ function heldAtTheLast({ replies, requests }: Scenario, hold: Promise<void>): re
   return [...flat.slice(0, requests - 1), held, ...flat.slice(requests - 1)];
 }
 
+/** Whether the last request continues a reply that the API paused. */
+const isContinued = ({ replies, requests }: Scenario): boolean =>
+  eachOnce(replies)[requests - 2]?.stop_reason === 'pause_turn';
+
+/** What a heartbeat has not told the server yet is lost with the worker, and asked for again. */
+async function heartbeatNamesPause(client: Client, session: string): Promise<boolean> {
+  const { pendingActivities } = (await client.workflow.getHandle(session).describe()).raw;
+  const payloads = (pendingActivities ?? []).flatMap(({ heartbeatDetails }) => heartbeatDetails?.payloads ?? []);
+  return payloads.some(({ data }) => Buffer.from(data ?? []).includes('"paused"'));
+}
+
 async function killed(group: readonly Scenario[]): Promise<readonly Promise<void>[]> {
   const held = gate();
   const crowd = crowdOf(group, (scenario) => heldAtTheLast(scenario, held.hold));
@@ -43,6 +55,8 @@ async function killed(group: readonly Scenario[]): Promise<readonly Promise<void
     }),
   );
   await until(() => group.every((scenario) => crowd.asked(scenario).length === scenario.requests));
+  for (const { session } of playing.filter(({ scenario }) => isContinued(scenario)))
+    await until(() => heartbeatNamesPause(h.client, session.id));
   await first.kill();
   const second = await h.worker();
   for (const { session } of playing) await session.ended(1);

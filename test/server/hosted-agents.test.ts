@@ -3,7 +3,10 @@
 import { readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createHostRecord, readHostRecords } from '../../activities/hosts/host-record.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
+import { fileStore } from '../../store/values/file-store.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
 import { agentsEnded, agentsOf, entriesOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
@@ -223,3 +226,56 @@ test('a host that has restored a folder for an agent tells its session of it, to
   expect(ofAgent).toHaveLength(1);
   await back.stop();
 });
+
+test('an agent and its session follow others of theirs that have left a host which is back, and are told (T18 T19)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 60_000 } };
+  const [agentWorks, sessionWorks] = [gate(), gate()];
+  const write = (path: string) => toolUse('write', { path, content: `${path}\n` });
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [
+        reply([agentCall('A.', { background: true })]),
+        reply([write('r')], { hold: sessionWorks.hold }),
+        ...done,
+      ],
+      'A.': [reply([write('a')]), reply([write('b')], { hold: agentWorks.hold }), reply('A is done.')],
+    }),
+    worker: { host: here, config },
+  });
+  const session = await h.open('Go.');
+  const asked = (prompt: string): number => h.bodies().filter((body) => promptOf(body) === prompt).length;
+  await until(() => asked('A.') === 2 && asked('Go.') === 2);
+  const other = await h.startWorker({ host: elsewhere, config, dataDir: otherData(h) });
+  await leaveBehind(h, session.id);
+  agentWorks.release();
+  const [agent] = await agentsEnded(h, session.id, 1);
+  const movesIn = (entries: Awaited<ReturnType<typeof entriesOf>>) =>
+    entries.flatMap((entry) => (entry.kind === 'notice' && entry.notice.kind === 'host_changed' ? [entry.notice] : []));
+  const left = { from: 'host-one', to: 'host-two', because: 'away' };
+  expect(agent?.memo.host).toMatchObject({ id: 'elsewhere' });
+  expect(movesIn(await entriesOf(h, agent!))).toMatchObject([{ ...left, calls: ['write', 'write'] }]);
+  expect(await session.memo()).toMatchObject({ host: here });
+  sessionWorks.release();
+  await session.ended(1);
+  expect(await session.memo()).toMatchObject({ host: elsewhere });
+  expect(movesIn(await session.entries())).toMatchObject([{ ...left, calls: ['agent', 'write'] }]);
+  await other.stop();
+});
+
+const done = [reply('One.'), reply('Two.'), reply('Three.')];
+
+/** Another agent has moved the folder to the other host while this one was away: with no files of theirs. */
+async function leaveBehind({ cwd, storePlace }: Harness, root: SessionId): Promise<void> {
+  const store = fileStore({ dir: storePlace });
+  const record = {
+    session: `${root}.agent-other`,
+    from: here.id,
+    host: elsewhere,
+    head: 'a'.repeat(64),
+    place: { path: cwd, file: 'of-the-other-host' },
+    folders: [cwd],
+    at: 0,
+  };
+  const { next } = await readHostRecords(store, root);
+  expect(await createHostRecord(store, next, record)).toBe(true);
+}

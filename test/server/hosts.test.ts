@@ -112,6 +112,30 @@ test('files are captured on the disk of the host alone, whichever worker stores 
   await other.stop();
 });
 
+test('a host that a session has left captures nothing when it stores the end of a run (T1 T19)', async () => {
+  const config = { snapshots: true, hosts: { graceMs: 60_000 } };
+  const writes = Array.from({ length: 7 }, (_, at) =>
+    reply([toolUse('write', { path: `file-${at}`, content: 'a\n' })]),
+  );
+  const h = await harness({ script: [...writes, reply('Done.')], worker: { host: here, config } });
+  const session = await h.open('Go.', { maxTurns: 1 });
+  await session.ended(1);
+  const capturedBy = async () =>
+    (await session.entries()).flatMap((entry) => (entry.kind === 'files' ? [entry.host] : []));
+  const before = await capturedBy();
+  const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
+  // Both hosts have one file system here.
+  rmSync(h.cwd, { recursive: true });
+  await session.handle.executeUpdate('move', { args: [{ to: elsewhere }] });
+  for (let run = 2; run < 8; run += 1) {
+    await session.send('Go on.', { options: { maxTurns: 1 } });
+    await session.ended(run);
+  }
+  expect(new Set(before)).toEqual(new Set(['here']));
+  expect(new Set((await capturedBy()).slice(before.length))).toEqual(new Set(['elsewhere']));
+  await other.stop();
+});
+
 test('a worker without a shared store polls no queue of a host, and its sessions have none (W7)', async () => {
   const h = await harness({ script: [reply('One.')] });
   const session = await h.open('Go.');
@@ -226,6 +250,9 @@ test('a session is moved at will: at rest at once, in a run before the next mode
   });
   const session = await h.open('Go.');
   await session.ended(1);
+  const capturedBy = async () =>
+    (await session.entries()).flatMap((entry) => (entry.kind === 'files' ? [entry.host] : []));
+  const before = await capturedBy();
   const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
   // Both hosts have one file system here.
   rmSync(h.cwd, { recursive: true });

@@ -20,3 +20,10 @@ export function byPrompt(
   const left = new Map(Object.entries(scripts).map(([prompt, replies]) => [prompt, [...replies]]));
   return (request) => left.get(promptOf(request))?.shift();
 }
+
+/** By what the conversation has so far: a request that a killed worker makes again has the same reply. */
+export function byTurn(
+  scripts: Readonly<Record<string, readonly Reply[]>>,
+): (request: ParsedRequest) => Reply | undefined {
+  return (request) => scripts[promptOf(request)]?.[request.messages.filter(({ role }) => role === 'assistant').length];
+}

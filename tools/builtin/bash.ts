@@ -165,8 +165,8 @@ async function runInForeground(
   states: ShellStates | undefined,
 ): Promise<ToolOutput> {
   const id = callIdOf(context.idempotencyKey);
-  const kept = states && keepShell(input.command, context, { states, bash: options.sandbox.programs.at('bash') });
-  const marked = { command: input.command, mark: id, kept };
+  const shell = states && keepShell(input.command, context, { states, bash: options.sandbox.programs.at('bash') });
+  const marked = { command: input.command, mark: id, shell };
   const output = createBoundedOutput();
   const terminal = createTerminalText(output.add);
   // Watchers see the end of the output so far: that something happens, not all of it.
@@ -177,7 +177,7 @@ async function runInForeground(
     terminal.write(bytes);
     progress(bytes);
   };
-  const reader = kept?.reader(onOutput);
+  const reader = shell?.reader(onOutput);
   const tree = await startAnnounced(marked, context, options, reader?.add ?? onOutput);
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
   const end = await superviseTree(tree, {
@@ -190,7 +190,7 @@ async function runInForeground(
   terminal.end();
   const result = describeResult(input.command, timeoutMs, end, output.ends());
   const noted = addNotes(result, marked, context, options);
-  return states && kept?.endedIn ? carryFolder(noted, kept.endedIn, context, states) : noted;
+  return states && shell?.endedIn ? carryFolder(noted, shell.endedIn, context, states) : noted;
 }
 
 /** A command that only reads gets no variables: none may make another command of it. */
@@ -258,7 +258,7 @@ function describeCauses(
 type MarkedCommand = {
   readonly command: string;
   readonly mark: string;
-  readonly kept?: KeptCommand | undefined;
+  readonly shell?: KeptCommand | undefined;
 };
 
 async function startAnnounced(
@@ -316,7 +316,7 @@ async function startTree(
 ): ReturnType<StartOnce> {
   const { cwd, folders, dir, fence } = context;
   const { sandbox, dataDir, prepared, offline } = options;
-  const { args = ['-c', marked.command], folder } = marked.kept ?? {};
+  const { args = ['-c', marked.command], folder } = marked.shell ?? {};
   const refused = describeRefusal(options);
   if (refused !== undefined) throw new ToolFailure(refused);
   const { readOnly, env, sockets } = holdCommand(marked, context, options);

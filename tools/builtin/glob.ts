@@ -69,10 +69,10 @@ export function createGlobTool(options: BuiltinOptions, newest = false): Tool {
 }
 
 function summarizeFiles(found: TopLines, newest: boolean): string {
-  const [files, shown] = [found.count(), found.first().length];
+  const [files, listed] = [found.count(), found.first().length];
   if (files === 0) return '(no files match)';
-  if (files === shown) return `(${formatAmount(files, 'file')})`;
-  return `(${files} files, ${newest ? 'newest' : 'first'} ${shown} shown)`;
+  if (files === listed) return `(${formatAmount(files, 'file')})`;
+  return `(${files} files, ${newest ? 'newest' : 'first'} ${listed} shown)`;
 }
 
 /** Keeps lines in the order in which they come. */

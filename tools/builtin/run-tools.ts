@@ -23,8 +23,8 @@ export function createRunRegistries(base: ToolRegistry, options: BuiltinOptions)
   return withOutsideTools(({ toolset, offline = false }) => {
     if (toolset === undefined && !offline) return base;
     const key = `${toolset} ${offline}`;
-    const held = { ...options, offline };
-    const registry = known.get(key) ?? replaceTools(base, toolset ? createToolset(held) : offlineTools(held));
+    const parts = { ...options, offline };
+    const registry = known.get(key) ?? replaceTools(base, toolset ? createToolset(parts) : offlineTools(parts));
     known.set(key, registry);
     return registry;
   });

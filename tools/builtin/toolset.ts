@@ -141,18 +141,18 @@ type BashInput = z.infer<typeof ownBash>;
 function restartable(bash: Tool, states: ShellStates | undefined): Tool {
   const anew = <Context extends JudgeContext>(input: unknown, context: Context): Context =>
     (input as BashInput).restart ? { ...context, dir: context.cwd } : context;
-  const held = judgedFrom(bash, anew);
+  const base = judgedFrom(bash, anew);
   return present(
     {
-      ...held,
+      ...base,
       inputSchema: ownBash,
-      safe: (input, context) => !(input as BashInput).restart && held.safe?.(input, context) === true,
+      safe: (input, context) => !(input as BashInput).restart && base.safe?.(input, context) === true,
       call: async (input, context) => {
         const { restart, command } = input as BashInput;
-        if (!restart) return await held.call(input, context);
+        if (!restart) return await base.call(input, context);
         if (context.session !== undefined) states?.clear(context.session);
         const isOnlyThat = command === NOTHING;
-        const output = isOnlyThat ? { content: 'The shell begins anew.' } : await held.call(input, context);
+        const output = isOnlyThat ? { content: 'The shell begins anew.' } : await base.call(input, context);
         return context.dir === context.cwd ? output : { modify: { cwd: context.cwd }, ...output };
       },
     },

@@ -24,8 +24,8 @@ type HostWatch = {
   stop(): void;
 };
 
-/** `ended`: sessions that are over and whose notes stay: nothing of them changes any more. */
-type Looking = HostParts & { readonly signal: AbortSignal; readonly ended: Set<SessionId> };
+/** `finished`: sessions that are over and whose notes stay: nothing of them changes any more. */
+type Looking = HostParts & { readonly signal: AbortSignal; readonly finished: Set<SessionId> };
 
 const LOOK_MS = 30_000;
 /** The most sessions that are looked at together. */
@@ -42,7 +42,7 @@ export function hostPartsOf(deps: Deps, client: Client): HostParts | null {
 /** Looks at once, and again every 30 seconds. */
 export function watchHosted(parts: HostParts): HostWatch {
   const stopped = new AbortController();
-  const looking: Looking = { ...parts, signal: stopped.signal, ended: new Set() };
+  const looking: Looking = { ...parts, signal: stopped.signal, finished: new Set() };
   const rounds = async (): Promise<void> => {
     let reported: string | null = null;
     for (let isFirst = true; ; isFirst = false) {
@@ -77,7 +77,7 @@ async function lookAtAll(looking: Looking, isFirst: boolean): Promise<string | n
   };
   try {
     // It is enough to tidy up once.
-    const notes = listHosted(looking).filter((one) => isFirst || !(isLost(one) || looking.ended.has(one.session)));
+    const notes = listHosted(looking).filter((one) => isFirst || !(isLost(one) || looking.finished.has(one.session)));
     await Promise.all(notes.map((hosted) => limit(() => look(hosted))));
   } catch (error) {
     problem = onOneLine(reasonOf(error));
@@ -120,11 +120,11 @@ async function loseSession(looking: Looking, hosted: HostedSession): Promise<voi
 
 /** What a host was left with is listed as long as the transcript does not have it. */
 async function forgetEnded(
-  { hosts: { hosted }, store, ended }: Looking,
+  { hosts: { hosted }, store, finished }: Looking,
   { session, lost }: HostedSession,
   place: Extract<SessionPlace, { kind: 'over' | 'unknown' }>,
 ): Promise<void> {
-  ended.add(session);
+  finished.add(session);
   if (lost && !lost.isForgotten) {
     const head = place.kind === 'over' ? place.head : null;
     const chain = head === null ? [] : await readChain(store, session, head);

@@ -31,6 +31,11 @@ export type CallModel = AppendingStep & {
    * have spent it (L51).
    */
   readonly left?: RemainingBudget;
+  /**
+   * Agents work, or have worked, in the session's folder: where they have left its host, the step
+   * begins nothing there (T18).
+   */
+  readonly follows?: true;
 };
 
 /** A value for everything the loop acts on; errors that Temporal should retry are thrown (L14). */

@@ -104,6 +104,11 @@ export class Agents {
     return [...this.known.values()].filter(({ state }) => state !== 'lost');
   }
 
+  /** Whether the session has, or has had, an agent. */
+  get hasHadAny(): boolean {
+    return this.known.size > 0 || this.counted.length > 0;
+  }
+
   /** The agents in the background, oldest first (L71). */
   get background(): readonly WorkingAgent[] {
     return this.working.filter(({ background }) => background !== undefined);

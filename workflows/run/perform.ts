@@ -117,7 +117,8 @@ async function callOnHost(
   const schedule = ({ step }: { readonly step?: number }): Promise<ModelCallAnswer> => {
     news = facts.now.news ?? [];
     const again = step === undefined ? {} : { step, supersedes: last.step };
-    last = { ...input, ...again, append: [...input.append, ...news] };
+    const follows = hosting.follows && ({ follows: true } as const);
+    last = { ...input, ...again, ...follows, append: [...input.append, ...news] };
     return call(last);
   };
   const answer = await hosting.onHost(schedule, async () => {

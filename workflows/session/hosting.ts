@@ -12,7 +12,7 @@ import {
 } from '@temporalio/workflow';
 import { activityProblem } from '../activity-problem.ts';
 import type { FilesEntry } from '../contract/captured-files.ts';
-import { HOST_AWAY, HOST_EMPTIED } from '../contract/failures.ts';
+import { FOLDER_LEFT, HOST_AWAY, HOST_EMPTIED } from '../contract/failures.ts';
 import type { LeaveReason, MoveRequest, TakenOver, TakeOver } from '../contract/hosts.ts';
 import type { AgentOrigin } from '../contract/delegation.ts';
 import type { Hash, SessionId } from '../contract/ids.ts';
@@ -28,7 +28,9 @@ type MovableSession = {
   readonly facts: Facts;
   readonly memoWriter: { markChanged(): void };
   readonly run: { readonly state: { readonly head: Hash | null } } | null;
-  readonly delegations: { readonly agents: { readonly background: readonly unknown[] } };
+  readonly delegations: {
+    readonly agents: { readonly background: readonly unknown[]; readonly hasHadAny: boolean };
+  };
 };
 
 /** `stays`: the old host is at work after all. `refused`: no host could take the session over. */
@@ -97,6 +99,12 @@ export class Hosting {
         if (late !== null) return late;
       }
     }
+  }
+
+  /** Whether agents may have moved the folder that the session works in. */
+  get follows(): boolean {
+    const { input, delegations } = this.session;
+    return input.agent !== undefined || delegations.agents.hasHadAny;
   }
 
   /** Whether somebody wants the session to move, and no agent works in its folder. */
@@ -197,5 +205,7 @@ function hostAway({ activityType, activityId, retryState }: ActivityFailure, { n
 function leaveReason(error: ActivityFailure): LeaveReason | null {
   const { cause } = error;
   if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START') return 'away';
-  return cause instanceof ApplicationFailure && cause.type === HOST_EMPTIED ? 'emptied' : null;
+  if (!(cause instanceof ApplicationFailure)) return null;
+  if (cause.type === FOLDER_LEFT) return 'away';
+  return cause.type === HOST_EMPTIED ? 'emptied' : null;
 }

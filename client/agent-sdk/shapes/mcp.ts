@@ -99,7 +99,7 @@ export type ProgramMcpServer = McpServerInstance & {
     },
     // With an `inputSchema` the input comes first, then `extra`; without one only `extra` comes.
     // oxlint-disable-next-line typescript/no-explicit-any
-    handler: (...given: any[]) => CallToolResult | Promise<CallToolResult>,
+    handler: (...args: any[]) => CallToolResult | Promise<CallToolResult>,
   ): void;
 };
 

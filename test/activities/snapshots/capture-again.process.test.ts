@@ -14,7 +14,8 @@ import { DEFAULT_CAPS } from '../../../store/snapshots/take-snapshot.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import { findPrograms } from '../../../system/process/programs.ts';
-import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import type { SessionHost } from '../../../workflows/contract/session.ts';
 import {
   appendSegment,
   callBlock,
@@ -116,7 +117,7 @@ test('without git nothing is captured, which is said once, also to someone who a
 });
 
 /** Captures one folder of a session, step by step as a run does. */
-async function openSession() {
+async function openSession({ host, now = () => 0 }: { readonly host?: SessionHost; readonly now?: () => number } = {}) {
   const root = tempFolder();
   const bound: string[] = [];
   const snapshots = new WorkerSnapshots({
@@ -124,7 +125,7 @@ async function openSession() {
     storeId: () => Promise.resolve('store-1'),
     sandbox: await probeSandbox({ kinds: ['group'] }),
     dataDir: tempFolder(),
-    host: undefined,
+    host,
     env: {},
     setting: true,
     home: tempFolder(),
@@ -136,7 +137,7 @@ async function openSession() {
       },
     },
     log: () => undefined,
-    now: () => 0,
+    now,
   });
   onTestFinished(() => snapshots.close());
   const config = { session, cwd: root } as RunConfig;
@@ -146,8 +147,12 @@ async function openSession() {
     bound,
     capture: (view: View, ...added: readonly Entry[]) =>
       snapshots.capture({ config, head: null, base: { view, added }, signal }),
-    captureLast: (view: View, ...added: readonly Entry[]) =>
-      snapshots.captureLast({ config, head: null, base: { view, added }, signal }),
+    captureEarly: (head: Hash, view: View) => snapshots.captureEarly({ config, head, view, files: null }),
+    captureAfter: (head: Hash, view: View, ...added: readonly Entry[]) =>
+      snapshots.capture({ config, head, base: { view, added }, signal }),
+    /** `at`: the id of the host that has the session. */
+    captureLast: (view: View, added: readonly Entry[], at?: string) =>
+      snapshots.captureLast({ config, head: null, base: { view, added }, host: at, signal }),
   };
 }
 
@@ -164,7 +169,7 @@ test('changes whose step fails are captured by the next attempt, and by the end 
   // The model's answer to each of these attempts is a failure.
   for (let attempt = 1; attempt <= 3; attempt += 1)
     expect(await capture(view, done)).toMatchObject({ roots: [{ added: 1, names: ['one'] }] });
-  const ended = await captureLast(view, done, runEnded(1));
+  const ended = await captureLast(view, [done, runEnded(1)]);
   expect(ended).toMatchObject({ roots: [{ added: 1, names: ['one'] }] });
   view = await appendSegment(store, view, [done, runEnded(1), ended as FilesEntry]);
   expect(await capture(view, runStarted(2))).toBe(null);
@@ -191,4 +196,28 @@ test('a worker that begins anew judges the calls since the last capture that is 
   const view = await stored(store, [runStarted(1), user('go'), reads('0'), files(before.root), reads('1')]);
   expect(await after.capture(view, outcomes(outcome(0, 'read')))).toBe(null);
   expect(after.bound).toEqual(['0', '1']);
+});
+
+test('a host that no longer has the session does not capture it at the end of a run (T19)', async () => {
+  const here = { id: 'here', name: 'host-one' };
+  const { root, captureLast } = await openSession({ host: here });
+  const view = await stored(memoryStore(), [runStarted(1), user('go'), files(root), writes('one')]);
+  writeFileSync(join(root, 'one'), '1\n');
+  const end = [outcomes(outcome(0, 'written')), runEnded(1)];
+  expect(await captureLast(view, end, 'elsewhere')).toBe(null);
+  expect(await captureLast(view, end, here.id)).toMatchObject({ host: 'here', roots: [{ root }] });
+});
+
+test('a capture has the time at which it began, also where that was before its step (T1 T18)', async () => {
+  let time = 1;
+  const { root, capture, captureEarly, captureAfter } = await openSession({ now: () => time });
+  const first = capture(emptyView(session), runStarted(1));
+  time = 2;
+  expect(await first).toMatchObject({ at: 1 });
+  const view = await stored(memoryStore(), [runStarted(1), user('go'), writes('one'), (await first) as FilesEntry]);
+  writeFileSync(join(root, 'one'), '1\n');
+  const head = 'a'.repeat(64) as Hash;
+  captureEarly(head, view);
+  time = 3;
+  expect(await captureAfter(head, view, outcomes(outcome(0, 'written')))).toMatchObject({ at: 2 });
 });

@@ -1,7 +1,7 @@
 // One session under way: it gets a plan whenever its run has ended, and messages while it runs, with
 // the commands that people use. What a command has acknowledged is noted.
 import { mkdirSync } from 'node:fs';
-import type { Client } from '@temporalio/client';
+import { type Client, NamespaceNotFoundError } from '@temporalio/client';
 import { readChain } from '../../../store/log/read-chain.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { mainHere } from '../../support/cli-here.ts';
@@ -28,6 +28,23 @@ const NOT_MOVED = [
   'no worker answers for session',
   'cannot reach session',
 ];
+
+/** What a command says where the server, without CPU for long, does not find its own namespace. */
+const NO_NAMESPACE = 'has no namespace';
+
+/** Asks the server, again where it does not find its own namespace. */
+export async function askServer<T>(ask: () => Promise<T>): Promise<T> {
+  const { answer } = await until(() =>
+    ask().then(
+      (found) => ({ answer: found }),
+      (error: unknown) => {
+        if (error instanceof NamespaceNotFoundError) return null;
+        throw error;
+      },
+    ),
+  );
+  return answer;
+}
 
 export type Means = {
   readonly client: Client;
@@ -91,13 +108,13 @@ export class Driven {
   }
 
   async memo(): Promise<SessionMemo> {
-    const { memo } = await this.#handle.describe();
+    const { memo } = await askServer(() => this.#handle.describe());
     return memo?.[MEMO_KEY] as SessionMemo;
   }
 
   /** Tells whether a capture of its folder is stored, without which no other host can have it. */
   async hasSnapshot(store: Store): Promise<boolean> {
-    const { head } = await this.#handle.query<SessionView>(QUERIES.view);
+    const { head } = await askServer(() => this.#handle.query<SessionView>(QUERIES.view));
     if (head === null) return false;
     const chain = await readChain(store, this.id, head);
     return chain.some(({ segment }) => segment.entries.some(({ kind }) => kind === 'files'));
@@ -105,7 +122,7 @@ export class Driven {
 
   /** No run is under way, and no message waits for one. */
   async isIdle(): Promise<boolean> {
-    const { memo, raw } = await this.#handle.describe();
+    const { memo, raw } = await askServer(() => this.#handle.describe());
     const { phase, runs, last, background } = (memo?.[MEMO_KEY] ?? {}) as Partial<SessionMemo>;
     return (
       phase === 'idle' &&
@@ -141,7 +158,10 @@ export class Driven {
 
   /** Returns what it prints; null where it failed. */
   async #command(...args: readonly string[]): Promise<string | null> {
-    const { status, out, err } = await mainHere(args, { cwd: () => '/srv/work', env: { ...this.#means.env } });
+    const { status, out, err } = await until(async () => {
+      const end = await mainHere(args, { cwd: () => '/srv/work', env: { ...this.#means.env } });
+      return end.status !== 0 && end.err.includes(NO_NAMESPACE) ? null : end;
+    });
     if (status === 0) return out;
     this.failed.push(`${args[0]}: ${err.trim()}`);
     return null;

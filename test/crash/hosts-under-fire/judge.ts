@@ -208,7 +208,8 @@ function judgeLines(all: readonly Ended[], effects: readonly Effect[]): Row {
   const times = new Map(effects.map(({ id, at }) => [id, at]));
   const faults = all.flatMap((one) => {
     const lines = new Set(one.lines);
-    const isTold = ({ effect, isLost }: Call): boolean => isLost || isLostWith(one.story, times.get(effect ?? '') ?? 0);
+    const isTold = ({ effect, outcome, isLost }: Call): boolean =>
+      isLost || isLostWith(one.story, times.get(effect ?? '') ?? 0, outcome?.log.duration ?? 0);
     const isMissing = ({ effect, outcome }: Call): boolean =>
       effect !== null && outcome?.log.outcome === 'ok' && !lines.has(effect);
     const missing = [
@@ -231,11 +232,12 @@ function judgeLines(all: readonly Ended[], effects: readonly Effect[]): Row {
 }
 
 /**
- * Tells whether a session was told by a move that what an agent of it had done at that time is not
- * among its files: they are older, and the next capture is younger.
+ * Tells whether a session was told by a move that what an agent of it did at that time is not among
+ * its files: they are older, and the next capture is younger. The line is written after the ledger
+ * has noted the effect, while the call runs.
  */
-function isLostWith({ moves, captures }: Story, at: number): boolean {
-  return moves.some(({ notice, captured }) => notice.at < at && at < (captures[captured]?.at ?? Infinity));
+function isLostWith({ moves, captures }: Story, at: number, duration: number): boolean {
+  return moves.some(({ notice, captured }) => notice.at < at + duration && at < (captures[captured]?.at ?? Infinity));
 }
 
 function judgeHosts(all: readonly Ended[], { hosts, effects }: Evidence): Row {

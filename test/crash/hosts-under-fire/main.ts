@@ -23,7 +23,7 @@ import { BUCKET, S3_GATEWAY } from '../../support/s3-gateway.ts';
 import { until } from '../../support/until.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { MEMO_KEY, type SessionMemo } from '../../../workflows/contract/session.ts';
-import { Driven, type Means as DriveMeans } from './drive.ts';
+import { askServer, Driven, type Means as DriveMeans } from './drive.ts';
 import { haveFaults } from './faults.ts';
 import { DATA, Host, makeBridge } from './host.ts';
 import { type AgentOf, judge, type Row } from './judge.ts';
@@ -134,10 +134,17 @@ async function burn({ folder, ...programs }: Place): Promise<number> {
 async function listAgents(client: Client, all: readonly Driven[]): Promise<readonly AgentOf[]> {
   const found: AgentOf[] = [];
   for (const driven of all)
-    for await (const { workflowId } of client.workflow.list({ query: `PerdureRoot = '${driven.id}'` })) {
-      const { memo } = await client.workflow.getHandle(workflowId).describe();
-      found.push({ driven, id: workflowId as SessionId, memo: memo?.[MEMO_KEY] as SessionMemo });
+    for (const id of await askServer(() => listBelow(client, driven.id))) {
+      const { memo } = await askServer(() => client.workflow.getHandle(id).describe());
+      found.push({ driven, id, memo: memo?.[MEMO_KEY] as SessionMemo });
     }
+  return found;
+}
+
+async function listBelow(client: Client, root: SessionId): Promise<readonly SessionId[]> {
+  const found: SessionId[] = [];
+  for await (const { workflowId } of client.workflow.list({ query: `PerdureRoot = '${root}'` }))
+    found.push(workflowId as SessionId);
   return found;
 }
 

@@ -64,12 +64,19 @@ async function startTemporal(folder: string, program: string): Promise<string> {
   // One address alone would be dialled by the server's own parts as well, which listen on loopback.
   start(program, [...args, '--ip', '0.0.0.0', '--log-level', 'never']);
   const address = `${SERVERS}:${PORTS.temporal}`;
-  await until(async () => {
-    const connection = await Connection.connect({ address }).catch(() => null);
-    await connection?.close();
-    return connection !== null;
-  });
+  await until(() => isServed(address).catch(() => false));
   return address;
+}
+
+/** The server answers some time before it has its namespace. */
+async function isServed(address: string): Promise<boolean> {
+  const connection = await Connection.connect({ address });
+  try {
+    await connection.workflowService.describeNamespace({ namespace: 'default' });
+    return true;
+  } finally {
+    await connection.close();
+  }
 }
 
 async function startS3(folder: string, program: string): Promise<string> {

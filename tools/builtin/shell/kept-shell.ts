@@ -79,8 +79,8 @@ function removeShell(place: string): void {
   try {
     rmSync(place, { recursive: true, force: true });
   } catch {
-    const aside = join(dirname(place), `removed-${randomUUID()}`);
-    if (existsSync(place)) renameSync(place, aside);
+    const removed = join(dirname(place), `removed-${randomUUID()}`);
+    if (existsSync(place)) renameSync(place, removed);
   }
 }
 
@@ -116,23 +116,23 @@ export class KeptCommand {
   /** Passes output on, without the report of the folder. */
   reader(pass: (bytes: Uint8Array) => void): { add(bytes: Uint8Array): void; end(): void } {
     const opening = Buffer.from(`\0${this.#marker}`);
-    let held: Buffer = Buffer.alloc(0);
+    let pending: Buffer = Buffer.alloc(0);
     return {
       add: (bytes) => {
-        held = Buffer.concat([held, bytes]);
-        const at = held.indexOf(opening);
-        const end = at < 0 ? -1 : held.indexOf(0, at + opening.length);
+        pending = Buffer.concat([pending, bytes]);
+        const at = pending.indexOf(opening);
+        const end = at < 0 ? -1 : pending.indexOf(0, at + opening.length);
         if (end >= 0) {
-          this.#endedIn = held.toString('utf8', at + opening.length, end);
-          held = Buffer.concat([held.subarray(0, at), held.subarray(end + 1)]);
+          this.#endedIn = pending.toString('utf8', at + opening.length, end);
+          pending = Buffer.concat([pending.subarray(0, at), pending.subarray(end + 1)]);
         }
-        const kept = startOf(held, opening);
-        if (kept > 0) pass(held.subarray(0, kept));
-        held = held.subarray(kept);
+        const passed = startOf(pending, opening);
+        if (passed > 0) pass(pending.subarray(0, passed));
+        pending = pending.subarray(passed);
       },
       end: () => {
-        if (held.length > 0) pass(held);
-        held = Buffer.alloc(0);
+        if (pending.length > 0) pass(pending);
+        pending = Buffer.alloc(0);
       },
     };
   }
