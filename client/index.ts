@@ -45,13 +45,21 @@ export type {
   RewindRecord,
   RewindRequest,
 } from '../workflows/contract/rewind.ts';
-export type { OutsideTool, SettledEntry, WaitEntry, WaitingCall, WaitReason } from '../workflows/contract/waits.ts';
+export type {
+  BudgetEntry,
+  OutsideTool,
+  SettledEntry,
+  WaitEntry,
+  WaitingCall,
+  WaitReason,
+} from '../workflows/contract/waits.ts';
 export type { SteeringRecord } from '../workflows/contract/steered.ts';
 export type {
   CompactionTrigger,
   Notice,
   PreambleChanged,
   RunEnded,
+  RunStarted,
   SystemPart,
   UserEntry,
 } from '../workflows/contract/activities.ts';

@@ -4,19 +4,26 @@ import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environme
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunOptions } from '../client/index.ts';
 import { outsideTools } from './agents.ts';
+import { usdOf } from './budgets.ts';
 import { isOffline } from './environments.ts';
 import { rulesOfToolset } from './policies.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
+type AgentPlace = {
+  readonly cwd: string;
+  readonly budget?: string | undefined;
+  readonly workerTools: readonly string[];
+};
+
 /**
- * `cwd` is the session's own folder. No other tools are offered than those of the agent.
- * `workerTools`: custom tools that workers of self-hosted environments own.
+ * `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the
+ * agent. `workerTools`: custom tools that workers of self-hosted environments own.
  */
 export function optionsOfAgent(
   { model, system, tools }: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  { cwd, workerTools }: { readonly cwd: string; readonly workerTools: readonly string[] },
+  { cwd, budget, workerTools }: AgentPlace,
 ): RunOptions {
   const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
   const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
@@ -35,6 +42,7 @@ export function optionsOfAgent(
     ...own,
     tools: [...own.tools, ...custom.map(({ name }) => name)],
     recordWaits: true,
+    ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
     ...outsideOptions(
       id,
       config,

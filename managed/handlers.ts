@@ -148,8 +148,12 @@ function sessionHandlers(parts: Parts) {
       return sessions.show(await sessions.find(id));
     },
     'sessions.retrieve': async (request) => sessions.show(await sessions.find(sessionIn(request))),
-    'sessions.update': (request) =>
-      sessions.update(sessionIn(request), request.person, parseBody(shapes.sessionUpdate, request.body)),
+    'sessions.update': async (request) => {
+      const id = sessionIn(request);
+      const session = await sessions.update(id, request.person, parseBody(shapes.sessionUpdate, request.body));
+      bus.publish(id, {});
+      return session;
+    },
     'sessions.archive': async (request) => {
       const id = sessionIn(request);
       const session = await sessions.archive(id, request.person);

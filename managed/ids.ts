@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { RANDOM_NAME_LENGTH, randomName } from '../system/random-name.ts';
 
-export type Prefix = 'agent' | 'env' | 'sesn' | 'sevt' | 'work' | 'req';
+export type Prefix = 'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'req';
 
 /** Makes a new random id. */
 export const newId = (prefix: Prefix): string => `${prefix}_${randomName()}`;
@@ -14,6 +14,7 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
   env: /^env_(?:default|[0-9a-z]{26})$/,
   sesn: /^sesn_[0-9a-z]{26}$/,
   sevt: /^sevt_[0-9a-z]{26}$/,
+  sthr: /^sthr_[0-9a-z]{26}$/,
   work: /^work_[0-9a-z]{26}$/,
   req: /^req_[0-9a-z]{26}$/,
 };
@@ -21,10 +22,15 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
 export const isId = (prefix: Prefix, text: string): boolean => FORMS[prefix].test(text);
 
 /** Returns the id of the event that these parts name: equal parts give an equal id. */
-export function eventId(...parts: readonly (string | number)[]): string {
+export const eventId = (...parts: readonly (string | number)[]): string => `sevt_${nameOf(parts)}`;
+
+/** Returns the id of the thread that is the session, or that an agent's session is. */
+export const threadId = (session: string): string => `sthr_${nameOf([session, 'thread'])}`;
+
+function nameOf(parts: readonly (string | number)[]): string {
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   const bits = BigInt(`0x${digest.slice(0, 34)}`) >> 2n;
-  return `sevt_${bits.toString(36).padStart(RANDOM_NAME_LENGTH, '0')}`;
+  return bits.toString(36).padStart(RANDOM_NAME_LENGTH, '0');
 }
 
 /** RFC 3339 in UTC, from milliseconds since the epoch. */

@@ -14,7 +14,7 @@ import type { GivenResult } from '../workflows/contract/waits.ts';
 import { type Leases, temporalLeases } from './work/leases.ts';
 
 /** Methods that act on a session for a person. */
-export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel' | 'approve' | 'deny'>;
+export type ManagedActing = Pick<PerdureClient, 'start' | 'interrupt' | 'cancel' | 'approve' | 'deny' | 'setOptions'>;
 
 export type ManagedPorts = {
   /** Acts in a person's name, which Temporal's history notes. */

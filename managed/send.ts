@@ -14,7 +14,7 @@ import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
-import { archivedProblem, type FoundSession, isWaiting, statusOf } from './sessions.ts';
+import { archivedProblem, type FoundSession, isAtBudget, isWaiting, statusOf } from './sessions.ts';
 import { calledBy, checkSettling, findTarget, isSettling, settle, type SettleParts } from './settle.ts';
 import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
 import type { SessionLease } from './work/credentials.ts';
@@ -52,6 +52,7 @@ export async function sendEvents(
   const found = await parts.sessions.find(session);
   refuseEnded(found);
   for (const [at, event] of events.entries()) checkEvent(event, at);
+  if (isAtBudget(found)) refuseAtBudget(events);
   await checkWaits(parts, { found, lease, events });
   const sent: StoredEvent[] = [];
   try {
@@ -108,6 +109,14 @@ async function checkWaits(
   }
 }
 
+/** A session at its budget goes on by itself once that is raised (G45 G69). Throws ManagedError. */
+function refuseAtBudget(events: readonly SentEvent[]): void {
+  const at = events.findIndex(({ type }) => type === 'user.message');
+  if (at < 0) return;
+  const why = 'the session has reached its budget: raise or remove that by sessions.update, and the session goes on';
+  throw invalid(`Invalid user.message event at events[${at}]: ${why}`, `events.${at}`, 'session_budget_reached');
+}
+
 /** Foreign clients match these words. */
 function refuseWhileWaiting(open: readonly string[], at: number): void {
   if (open.length === 0) return;
@@ -147,12 +156,18 @@ async function sendMessage(
   const environment = await sessions.environmentOf(item);
   const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, {
     cwd,
+    budget: item.budget,
     workerTools: ports.workerTools,
   });
   const prompt = promptOf(content, 'content');
   if (!item.isStarted) await sessions.noteStart(session, by);
   await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
   await sessions.noteStarted(session, by);
+  if (!item.isStarted) {
+    // The budget may have been changed while the workflow began.
+    const { budget } = await sessions.item(session);
+    if (budget !== item.budget) await sessions.bringBudget(session, by, budget);
+  }
   if (environment.config.type === 'self_hosted') await queues.of(environment.id).ensure(session, by);
   const { text, media } = parsePrompt(prompt);
   const event: StoredEvent = {

@@ -13,13 +13,14 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
+import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
 import type { Environments } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
-import { usageOf } from './events/run-end.ts';
+import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
 import type { ManagedPorts } from './ports.ts';
 import { patchMetadata } from './shapes/parse.ts';
@@ -66,6 +67,8 @@ export class Sessions {
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
     const agent = await this.#chooseAgent(body.agent);
+    const budget = body.budget?.max_list_cost.amount;
+    if (budget !== undefined) requirePrice(agent.model.id);
     const problem = optionsProblem(optionsOfAgent(agent, environment, { cwd: '/', workerTools: ports.workerTools }));
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const hash = await stored.putSessionAgent(agent);
@@ -80,6 +83,7 @@ export class Sessions {
       agentId: agent.id,
       agentVersion: agent.version,
       agent: hash,
+      ...(budget !== undefined && { budget }),
       isStarted: false,
     };
     await stored.sessionLog(id).append(by, (all, deleted) => {
@@ -137,25 +141,28 @@ export class Sessions {
 
   async show(found: FoundSession): Promise<BetaManagedAgentsSession> {
     const { id, item, description } = found;
-    const { projection } = await this.#parts.timelines.upTo(id, description?.head ?? null);
-    const usage = usageOf(projection.spending);
+    const { timelines } = this.#parts;
+    const { projection } = isAtBudget(found)
+      ? await timelines.newest(id)
+      : await timelines.upTo(id, description?.head ?? null);
+    const spending = spentSoFar(projection);
     return {
       id,
       type: 'session',
       agent: await this.#parts.stored.sessionAgent(item.agent),
       archived_at: item.archivedAt === null ? null : formatTime(item.archivedAt),
-      budget: null,
+      budget: item.budget === undefined ? null : budgetOf(item.budget),
       created_at: formatTime(item.createdAt),
       deployment_id: null,
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: [],
       resources: [],
-      stats: { active_seconds: projection.spending.ms / 1000 },
+      stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
       title: item.title,
       updated_at: formatTime(item.updatedAt),
-      usage,
+      usage: usageOf(spending),
       vault_ids: [],
       ...perdureFacts(description),
     } satisfies BetaManagedAgentsSession & Extension;
@@ -163,12 +170,45 @@ export class Sessions {
 
   async update(id: string, by: string, body: z.output<typeof sessionUpdate>): Promise<BetaManagedAgentsSession> {
     refuseUnservedParts(body);
-    await this.change(id, by, (item) => {
-      if (item.archivedAt !== null) throw invalid(`Session ${id} is archived and cannot be changed`);
+    const { budget } = body;
+    const amount = budget?.max_list_cost.amount;
+    const hadWorkflow = budget === undefined || (await this.#changeBudget(id, by, amount));
+    await this.change(id, by, (current) => {
+      refuseArchived(id, current);
+      const { budget: before, ...item } = current;
+      const kept = budget === undefined ? before : amount;
       const title = body.title === undefined ? item.title : body.title;
-      return { ...item, title, metadata: patchMetadata(item.metadata, body.metadata) };
+      const metadata = patchMetadata(item.metadata, body.metadata);
+      return { ...item, ...(kept !== undefined && { budget: kept }), title, metadata };
     });
-    return this.show(await this.find(id));
+    const found = await this.find(id);
+    // A first message has begun the workflow meanwhile.
+    if (!hadWorkflow && found.description) await this.bringBudget(id, by, amount);
+    return this.show(found);
+  }
+
+  /**
+   * Changes the budget of the session's workflow, which knows what the session has cost. Returns
+   * whether there is one. Throws ManagedError, ClientProblem.
+   */
+  async #changeBudget(id: string, by: string, amount: string | undefined): Promise<boolean> {
+    const { item, description } = await this.find(id);
+    refuseArchived(id, item);
+    if (amount !== undefined && item.budget === undefined) throw createOnly();
+    if (amount !== undefined) requirePrice((await this.#parts.stored.sessionAgent(item.agent)).model.id);
+    if (description) await this.bringBudget(id, by, amount);
+    else if (amount === '0') throw notRaised('give more than the session has cost');
+    return description !== null;
+  }
+
+  /** Gives a session's workflow a budget in cents, or none. Throws ManagedError, ClientProblem. */
+  async bringBudget(id: string, by: string, budget: string | undefined): Promise<void> {
+    try {
+      await this.#parts.ports.as(by).setOptions(id, { sessionBudgetUsd: budget === undefined ? null : usdOf(budget) });
+    } catch (error) {
+      if (error instanceof ClientProblem && error.kind === 'refused') throw notRaised(error.message);
+      throw error;
+    }
   }
 
   /** Cancels what runs, and ends the session for good (L49). */
@@ -270,7 +310,8 @@ export class Sessions {
     const { id, description } = found;
     const { timelines } = this.#parts;
     const timeline = description === null ? await timelines.upTo(id, null) : await timelines.newest(id);
-    const facts = [...timeline.facts, ...endOutside(found, timeline.facts)];
+    const { name } = await this.#parts.stored.sessionAgent(found.item.agent);
+    const facts = [...timeline.facts.map((fact) => withAgentName(fact, name)), ...endOutside(found, timeline.facts)];
     return { ...timeline, facts };
   }
 }
@@ -294,13 +335,29 @@ export function statusOf({ item, description }: FoundSession): SessionStatus {
   if (description === null) return item.isStarted ? 'terminated' : 'idle';
   const { status, phase, unseen, waits = 0 } = description;
   if (status !== 'open') return 'terminated';
-  if (waits > 0) return 'idle';
+  if (waits > 0 || isAtBudget({ description })) return 'idle';
   if (phase === 'parked') return 'rescheduling';
   return phase === 'idle' && !unseen ? 'idle' : 'running';
 }
 
 /** Whether calls wait for a person or an app. */
 export const isWaiting = ({ description }: FoundSession): boolean => (description?.waits ?? 0) > 0;
+
+/** Whether the run under way waits at the session's budget. */
+export const isAtBudget = ({ description }: Pick<FoundSession, 'description'>): boolean =>
+  description?.status === 'open' && description.atBudget === true;
+
+function refuseArchived(id: string, { archivedAt }: Pick<SessionItem, 'archivedAt'>): void {
+  if (archivedAt !== null) throw invalid(`Session ${id} is archived and cannot be changed`);
+}
+
+/** Names the agent of the session's own thread, which no transcript knows. */
+function withAgentName(fact: EventFact, name: string): EventFact {
+  if (fact.type !== 'session.thread_status_idle') return fact;
+  const named = (event: ReturnType<EventFact['make']>) =>
+    event.type === 'session.thread_status_idle' && event.agent_name === '' ? { ...event, agent_name: name } : event;
+  return { ...fact, make: (bodies) => named(fact.make(bodies)) };
+}
 
 /** The end of a session whose transcript cannot tell it: without a workflow, or ended by force. */
 function endOutside({ id, item, description }: FoundSession, facts: readonly EventFact[]): readonly EventFact[] {
@@ -331,14 +388,11 @@ const isPresent = (value: unknown): boolean =>
 
 /** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
 function refuseUnservedParts(body: {
-  readonly budget?: unknown;
   readonly resources?: unknown;
   readonly vault_ids?: unknown;
   readonly agent?: unknown;
   readonly environment_id?: string;
 }): void {
-  if (isPresent(body.budget))
-    throw unsupported('budget', 'budgets of sessions are not served yet: set maxBudgetUsd of the worker');
   if (isPresent(body.resources)) throw unsupported('resources', 'resources of sessions are not served yet');
   if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
   if (body.environment_id === undefined && isPresent(body.agent))

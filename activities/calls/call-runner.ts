@@ -147,12 +147,12 @@ class CallInRun implements BoundCall {
   traits(): CallTraits {
     const { environment, block, name } = this.#call;
     const { hooks } = environment;
-    const { maxBudgetUsd, maxTokens } = this.#config.rules;
+    const { maxBudgetUsd, maxTokens, waitsAtBudget } = this.#config.rules;
     const prepared = this.#call.prepareOwn();
     const ready = prepared.kind === 'ready';
     // A call whose name or input keeps it from running changes nothing.
     const safe = !ready || prepared.safe;
-    const budgeted = maxBudgetUsd !== null || maxTokens !== null;
+    const budgeted = maxBudgetUsd !== null || maxTokens !== null || waitsAtBudget === true;
     const hasPostHook = hooks.has('postTool', name);
     const plan = planCall(prepared, { hasPreHook: hooks.has('preTool', name), hasPostHook, budgeted });
     const plainEnd = ready && hasPlainEnd(prepared.tool) && !hasPostHook;

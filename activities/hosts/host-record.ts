@@ -43,7 +43,7 @@ export async function readHostRecords(store: Pick<Store, 'read'>, root: SessionI
 }
 
 /** A host that had lost the folder has restored it. */
-export const isInPlace = ({ from, host }: HostRecord): boolean => from === host.id;
+export const isInPlace = ({ from, host: to }: HostRecord): boolean => from === to.id;
 
 /**
  * Returns the records about a folder since it came to a host: what was written before that is about

@@ -74,6 +74,7 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
       (options.suggestPrompts ?? defaults.suggestPrompts),
     approvalMs: options.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
     ...(options.recordWaits && { recordWaits: true }),
+    ...(options.sessionBudgetUsd !== undefined && { waitsAtBudget: true }),
   };
 }
 

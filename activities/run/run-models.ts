@@ -50,9 +50,9 @@ function checkEffort({ name, effort, thinking }: RunModel, { effort: wanted }: R
  * Requires a price of every model that may be asked when there is a budget: a model without one
  * would count for nothing.
  */
-function checkPrices(models: readonly RunModel[], { maxBudgetUsd }: RunOptions): string | undefined {
+function checkPrices(models: readonly RunModel[], { maxBudgetUsd, sessionBudgetUsd }: RunOptions): string | undefined {
   const unpriced = models.find(({ price }) => price === null);
-  if (maxBudgetUsd === undefined || unpriced === undefined) return undefined;
+  if ((maxBudgetUsd ?? sessionBudgetUsd) === undefined || unpriced === undefined) return undefined;
   return (
     `a budget in US dollars cannot be kept with model ${unpriced.name}: its price is not known; use a known model, leave the budget out, ` +
     `or add its prices per million tokens to the configuration: ${writePriceLine(unpriced.name)}`

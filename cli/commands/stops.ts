@@ -62,7 +62,7 @@ export const resumeCommand = commandOf({
   verb: 'end the wait of',
   thing: 'parked session',
   requested: 'asked to go on',
-  isMeant: ({ phase }) => phase === 'parked',
+  isMeant: ({ phase, atBudget }) => phase === 'parked' && atBudget !== true,
 });
 
 type Flags = FilterFlags & { readonly wait?: boolean };
@@ -90,7 +90,11 @@ function commandOf({ name, says, requested, isMeant, stop, ...words }: Row) {
 
 async function resume(cli: Cli, id: string): Promise<number> {
   return withSession(cli, id, async (opened, session) => {
-    const { phase, status } = await opened.sessions.describe(session);
+    const { phase, status, atBudget } = await opened.sessions.describe(session);
+    if (status === 'open' && atBudget) {
+      cli.say(`session ${session} waits at its budget: it goes on when that is raised or removed`);
+      return STATUS.ok;
+    }
     if (status === 'open' && phase !== 'parked') {
       cli.say(`session ${session} is not parked`);
       return STATUS.ok;

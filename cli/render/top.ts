@@ -228,6 +228,7 @@ function doesText(session: SessionInfo, waiting: readonly WaitingApproval[] = []
   if (group === 'NEEDS YOU' && pending) return pending.question ? 'asks you' : pending.tool;
   if (waitsFor !== undefined) return `waits for host ${waitsFor}`;
   if (session.phase === 'waiting_worker') return `no worker: ${session.taskQueue}`;
+  if (session.atBudget) return 'at its budget';
   if (group === 'PARKED') return parkedUntil === undefined ? 'parked' : `resumes at ${formatClock(parkedUntil)}`;
   if (running && (group === 'WORKING' || group === 'STUCK')) return nowText(running, 80) || 'works';
   if (group === 'WORKING') return 'works';

@@ -17,6 +17,7 @@ import type {
   MessageBody,
 } from '../../client/faces/types.ts';
 import {
+  budgetText,
   isUntimed,
   mediaNote,
   isRepeated,
@@ -170,6 +171,8 @@ function entryLines(
     case 'wait':
     case 'settled':
       return [];
+    case 'budget':
+      return [paint.dim(`• ${budgetText(entry)}`)];
     case 'boundary':
       return ['', paint.yellow(`══ ${contextText(entry, fullCommand(description.session))}`), ''];
     case 'microcompact':

@@ -27,6 +27,7 @@ export {
   resultLines,
 } from '../render/tool-lines.ts';
 export {
+  budgetText,
   epochText,
   isOrdinary,
   noticeText,

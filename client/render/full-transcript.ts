@@ -7,7 +7,7 @@ import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import type { LeftBehind } from '../sessions/history/left-behind.ts';
 import type { SessionReading } from '../sessions/read.ts';
-import { epochText, noticeText, transitionText } from './words.ts';
+import { budgetText, epochText, noticeText, transitionText } from './words.ts';
 import { contextText, fullCommand } from './context-words.ts';
 import { endingText } from './ending-words.ts';
 import { filesLines } from './files-words.ts';
@@ -71,6 +71,8 @@ async function* entryParts({ reading, whole }: Reading, entry: Entry, position: 
     case 'wait':
     case 'settled':
       return;
+    case 'budget':
+      return yield markLine(budgetText(entry));
     case 'boundary':
       yield markLine(contextText(entry, fullCommand(reading.description.session)));
       return yield { mark: 'summary', text: entry.summary };

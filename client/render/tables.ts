@@ -108,10 +108,11 @@ const PHASES: Readonly<Partial<Record<SessionInfo['phase'], string>>> = {
 
 /** Says what a session is doing in a word or two, for columns. */
 export function shortPhase(session: SessionInfo): string {
-  const { status, phase, parkedUntil, waitsFor, needsNewer } = session;
+  const { status, phase, parkedUntil, waitsFor, needsNewer, atBudget } = session;
   // An agent's session ends as completed however its run ended.
   if (status === 'completed' && isFailedSession(session)) return 'failed';
   if (status !== 'open' || needsNewer || waitsFor !== undefined) return phaseText(session);
+  if (phase === 'parked' && atBudget) return 'at its budget';
   if (phase === 'parked' && parkedUntil !== undefined) return `parked to ${formatMoment(parkedUntil).slice(11, 16)}`;
   return isFailedSession(session) ? 'failed' : (PHASES[phase] ?? phase);
 }

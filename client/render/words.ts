@@ -2,9 +2,10 @@
 // anew, and searches of the web that the API made by itself (L88).
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { HostChanged } from '../../workflows/contract/hosts.ts';
+import type { BudgetEntry } from '../../workflows/contract/waits.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 import { oneLine } from '../paint.ts';
-import { formatCount, formatMoment, formatTokens } from '../units.ts';
+import { formatCount, formatMoment, formatMoney, formatTokens } from '../units.ts';
 import type { EpochEntry } from '../../store/log/entries.ts';
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import { queryOf, queryText, resultsOf, resultsText } from '../../store/transcript/server-tools.ts';
@@ -53,6 +54,13 @@ const endings: Readonly<Record<TerminalReason, string>> = {
 /** A foreign workflow may say anything, so an unknown reason is shown as it is, made harmless. */
 export function reasonText(reason: TerminalReason): string {
   return Object.hasOwn(endings, reason) ? endings[reason] : oneLine(reason, 60);
+}
+
+/** Says where a run waited at the session's budget, and with which one it went on (G69). */
+export function budgetText({ state, limitUsd }: BudgetEntry): string {
+  if (state === 'reached')
+    return `budget of the session reached, ${formatMoney(limitUsd ?? 0)}: waits until it is raised`;
+  return limitUsd === null ? 'goes on without a budget' : `goes on with a budget of ${formatMoney(limitUsd)}`;
 }
 
 const nearLimits: Readonly<Record<RunLimit, string>> = {

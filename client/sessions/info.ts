@@ -123,6 +123,7 @@ const memoSchema = z.object({
   answered: z.array(answered).optional(),
   parkedUntil: z.number().optional(),
   waits: z.number().optional(),
+  atBudget: z.literal(true).optional().catch(undefined),
   background: z.number().optional(),
   head: z.string().nullable().catch(null),
   last: lastRun.nullable().catch(null),
@@ -227,12 +228,14 @@ export function phaseText({
   waitsFor,
   needsNewer: isNewer,
   waits = 0,
-}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil' | 'waitsFor' | 'needsNewer' | 'waits'>): string {
+  atBudget,
+}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil' | 'waitsFor' | 'needsNewer' | 'waits' | 'atBudget'>): string {
   if (status !== 'open') return status === 'cancelled' ? 'closed' : status.replace('_', ' ');
   if (isNewer) return 'needs a newer perdure';
   if (waitsFor !== undefined) return `waiting for host ${oneLine(waitsFor, 60)}`;
   if (phase === 'waiting_approval') return 'waiting for a decision';
   if (phase === 'waiting_worker') return 'waiting for a worker';
+  if (phase === 'parked' && atBudget) return 'waiting at its budget';
   if (phase === 'parked' && waits > 0) return 'waiting for a result from outside';
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${formatMoment(parkedUntil)}` : phase;
 }

@@ -67,6 +67,7 @@ const entryTexts: Readonly<Record<Entry['kind'], string>> = {
   snip: 'a snip',
   wait: 'which calls wait',
   settled: 'how a wait ended',
+  budget: 'a wait at the budget',
   steered: 'who steered the session',
   epoch: 'the system prompt and the tools',
   files: 'a snapshot of files',

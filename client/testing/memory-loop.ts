@@ -130,6 +130,8 @@ class MovePerformer {
       }
       case 'park':
         return { kind: 'ready' };
+      case 'wait_at_budget':
+        throw new Error('the session’s budget is reached: nobody is there to raise it');
     }
   }
 

@@ -80,6 +80,10 @@ export type Projection = {
   readonly silent: string;
   /** Of the runs that have ended. */
   readonly spending: Spending;
+  /** US dollars (G69); null without a budget. */
+  readonly budgetUsd: number | null;
+  /** The run under way waits at the budget. */
+  readonly isAtBudget: boolean;
   /** When the run under way began, in milliseconds since the epoch, and what its replies took. */
   readonly underWay: { readonly at: number; readonly spend: Spend };
 };
@@ -98,6 +102,8 @@ export const emptyProjection = (session: string): Projection => ({
   interrupts: 0,
   silent: '',
   spending: { spend: noSpend, ms: 0 },
+  budgetUsd: null,
+  isAtBudget: false,
   underWay: { at: 0, spend: noSpend },
 });
 

@@ -6,6 +6,7 @@ import type { Entry, Notice, Outcome } from '../../client/index.ts';
 import { rewoundIn } from '../../store/log/entries.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { eventId, formatMicros } from '../ids.ts';
+import { budgetParts, budgetUpdate } from './budget-parts.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
   callEventId,
@@ -55,7 +56,9 @@ function projectEntry(before: Projection, entry: Entry): Projected {
 function partsOf(projection: Projection, entry: Entry): Step {
   const own = ownParts(projection, entry);
   const { starting } = projection;
-  if (starting === null || entry.kind === 'run_started') return own;
+  // What people change before a run is told before its message.
+  const isChange = entry.kind === 'steered' && own.parts.every(({ type }) => type === 'session.updated');
+  if (starting === null || entry.kind === 'run_started' || isChange) return own;
   const running: Part = {
     id: partId(projection, starting, 'running'),
     type: 'session.status_running',
@@ -70,7 +73,9 @@ function ownParts(projection: Projection, entry: Entry): Step {
   switch (entry.kind) {
     case 'run_started': {
       const begun = { starting: position, run: entry.run, reply: null, waiting: [] };
-      return { parts: [], next: { ...begun, underWay: { at: entry.at, spend: noSpend } } };
+      // Later changes are told by whoever made them.
+      const budgetUsd = projection.run === 0 ? (entry.budgetUsd ?? null) : projection.budgetUsd;
+      return { parts: [], next: { ...begun, budgetUsd, underWay: { at: entry.at, spend: noSpend } } };
     }
     case 'user':
       return { parts: [messagePart(projection, entry)], next: {} };
@@ -85,6 +90,8 @@ function ownParts(projection: Projection, entry: Entry): Step {
       return waitParts(projection, entry);
     case 'settled':
       return settledParts(projection, entry);
+    case 'budget':
+      return budgetParts(projection, entry);
     case 'boundary':
       return { parts: [plainPart(projection, 'agent.thread_context_compacted')], next: {} };
     case 'steered':
@@ -92,7 +99,8 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'run_ended': {
       const { spend, durationMs } = entry.ended;
       const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
-      return { parts: endParts(projection, entry.ended, usageOf(sum)), next: { spending: sum, waiting: [] } };
+      const next = { spending: sum, waiting: [], isAtBudget: false };
+      return { parts: endParts(projection, entry.ended, usageOf(sum)), next };
     }
     case 'session_closed':
       return { parts: [terminatedPart(projection.session)], next: {} };
@@ -155,6 +163,8 @@ const terminatedPart = (session: string): Part => ({
 function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'steered' }>): Step {
   const rewound = rewoundIn(entry);
   if (rewound?.to !== undefined) return { parts: [], next: { branch: rewound.from, reply: null, waiting: [] } };
+  const update = budgetUpdate(projection, entry.steered);
+  if (update) return update;
   if (entry.steered.action !== 'interrupt') return { parts: [], next: {} };
   const part: Part = {
     id: interruptId(projection),
@@ -202,7 +212,7 @@ function resultParts(projection: Projection, outcome: Outcome): readonly Part[] 
 /** Returns an entry's own time, in milliseconds since the epoch; others have that of the entry before. */
 function timeOf(entry: Entry): number | undefined {
   if (entry.kind === 'run_started' || entry.kind === 'reply') return entry.at;
-  if (entry.kind === 'wait' || entry.kind === 'settled') return entry.at;
+  if (entry.kind === 'wait' || entry.kind === 'settled' || entry.kind === 'budget') return entry.at;
   if (entry.kind === 'run_ended') return entry.ended.at;
   if (entry.kind === 'notice' && entry.notice.kind === 'workers_silent') return entry.notice.at;
   return entry.kind === 'steered' ? entry.steered.at : undefined;

@@ -7,6 +7,8 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunEnded, Terminal } from '../../client/index.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
+import { addSpend } from '../../workflows/contract/loop.ts';
+import { budgetOfUsd, formatCents } from '../budgets.ts';
 import { partId, type Part, type Projection, type Spending } from './parts.ts';
 
 type StopReason = BetaManagedAgentsSessionStatusIdleEvent['stop_reason'];
@@ -20,22 +22,34 @@ export function usageOf({ spend: { usage, usd }, ms }: Spending): BetaManagedAge
     output_tokens: usage.output,
     cache_read_input_tokens: usage.cacheRead,
     cache_creation: { ephemeral_5m_input_tokens: usage.cacheWrite },
-    ...(usd !== null && { list_cost: { amount: String(Math.round(usd * 100)), currency: 'USD' as const } }),
+    ...(usd !== null && { list_cost: { amount: formatCents(usd), currency: 'USD' as const } }),
     active_seconds: ms / 1000,
   };
 }
 
+/** What the session has cost and taken; at its budget with the run that waits there. */
+export function spentSoFar({ spending, underWay, isAtBudget, time }: Projection): Spending {
+  return isAtBudget ? withUnderWay(spending, underWay, time) : spending;
+}
+
+export const withUnderWay = ({ spend, ms }: Spending, { at, spend: more }: Projection['underWay'], time: number) => ({
+  spend: addSpend(spend, more),
+  ms: ms + Math.max(0, time - at),
+});
+
 /** The usage comes right before every idle. */
 export function idleParts(
-  name: (part: string) => string,
+  projection: Projection,
   usage: BetaManagedAgentsSessionUsageSnapshot,
   stop_reason: StopReason,
 ): readonly Part[] {
+  const name = (part: string): string => partId(projection, projection.position, part);
+  const budget = budgetOfUsd(projection.budgetUsd);
   return [
     {
       id: name('usage'),
       type: 'session.usage',
-      make: (about) => ({ ...about, type: 'session.usage', usage, budget: null }),
+      make: (about) => ({ ...about, type: 'session.usage', usage, budget }),
     },
     {
       id: name('idle'),
@@ -53,7 +67,7 @@ export function endParts(
   const name = (part: string): string => partId(projection, projection.position, part);
   const error = errorOf(terminal);
   const stop_reason = stopReason(terminal);
-  const parts = idleParts(name, usage, stop_reason);
+  const parts = idleParts(projection, usage, stop_reason);
   if (error === null) return parts;
   const type = 'session.error';
   return [{ id: name('error'), type, make: (about) => ({ ...about, type, error }) }, ...parts];

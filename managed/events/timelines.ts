@@ -115,6 +115,7 @@ export async function isCertain(append: Append, isRecorded: (key: CallKey) => Pr
     case 'user':
     case 'transition':
     case 'notice':
+    case 'budget':
       return true;
     case 'steered':
       return append.steered.rewound === undefined;

@@ -1,7 +1,6 @@
 // The events of calls that wait (G37–G39): custom calls that an app is told of, decisions and
 // results as they come, and what the session still waits for.
 import type { Outcome } from '../../client/index.ts';
-import { addSpend } from '../../workflows/contract/loop.ts';
 import { placeInName, type SettledEntry, type WaitEntry } from '../../workflows/contract/waits.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
@@ -14,7 +13,7 @@ import {
   settledId,
   type Step,
 } from './parts.ts';
-import { idleParts, usageOf } from './run-end.ts';
+import { idleParts, usageOf, withUnderWay } from './run-end.ts';
 
 /** The reason of a denial that came without a message. */
 export const NO_MESSAGE = 'no reason was given';
@@ -70,10 +69,8 @@ export function withdrawnParts(projection: Projection, outcome: Outcome, { state
 /** The usage counts what replies of the run under way have taken. */
 function requiresAction(projection: Projection, open: readonly OpenWait[]): readonly Part[] {
   const { spending, underWay, time } = projection;
-  const spend = addSpend(spending.spend, underWay.spend);
-  const usage = usageOf({ spend, ms: spending.ms + Math.max(0, time - underWay.at) });
-  const name = (part: string): string => partId(projection, projection.position, part);
-  return idleParts(name, usage, { type: 'requires_action', event_ids: open.map(({ id }) => id) });
+  const usage = usageOf(withUnderWay(spending, underWay, time));
+  return idleParts(projection, usage, { type: 'requires_action', event_ids: open.map(({ id }) => id) });
 }
 
 function customPart(projection: Projection, index: number, { name, input }: ReplyCall): Part {

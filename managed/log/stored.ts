@@ -33,6 +33,8 @@ export type SessionItem = {
   readonly agentId: string;
   readonly agentVersion: number;
   readonly agent: Hash;
+  /** Cents of US dollars (G69); absent without a budget. */
+  readonly budget?: string;
   /**
    * Noted before the workflow is started, so that one is found whose start was not noted any more
    * because the server died; absent before.

@@ -88,10 +88,18 @@ export const eventSend = z.strictObject({ events: z.array(sentEvent).min(1).max(
 
 const title = z.string().max(500).nullable().optional();
 
+/** Cents, without leading zeros: up to a million US dollars. */
+const amount = z.string().regex(/^(?:0|[1-9]\d{0,7}|100000000)$/, 'give whole cents from "0" to "100000000"');
+
+const budget = z.strictObject({
+  type: z.literal('limit'),
+  max_list_cost: z.strictObject({ amount, currency: z.literal('USD') }),
+});
+
 export const sessionCreate = z.strictObject({
   agent,
   environment_id: z.string(),
-  budget: z.unknown().optional(),
+  budget: budget.optional(),
   initial_events: z.array(userMessage).max(MOST_EVENTS).optional(),
   metadata: metadata.optional(),
   resources: z.unknown().optional(),
@@ -101,7 +109,7 @@ export const sessionCreate = z.strictObject({
 
 export const sessionUpdate = z.strictObject({
   agent: z.unknown().optional(),
-  budget: z.unknown().optional(),
+  budget: budget.nullable().optional(),
   metadata: metadataPatch.nullable().optional(),
   title,
   vault_ids: z.array(z.string()).optional(),

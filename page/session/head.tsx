@@ -31,7 +31,8 @@ function headStateOf({ seen: description, items, approvals, troubles }: Standing
   if (troubles.some(({ kind }) => kind === 'worker'))
     return { kind: 'fail', icon: 'unplugged', words: 'no worker', since: null };
   const words = phaseText(description);
-  if (description.phase === 'parked') return { kind: 'park', icon: 'parked', words: 'parked', since: null };
+  if (description.phase === 'parked')
+    return { kind: 'park', icon: 'parked', words: description.atBudget ? 'at its budget' : 'parked', since: null };
   if (description.phase === 'closed') return { kind: 'idle', icon: 'closed', words, since: description.closedAt };
   if (description.phase === 'idle') return endState(description, endedAt);
   if (description.running && isSilentSession(description, Date.now()))

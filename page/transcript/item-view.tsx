@@ -15,6 +15,7 @@ import type {
   Hash,
 } from '../../client/faces/types.ts';
 import {
+  budgetText,
   isRepeated,
   epochText,
   isOrdinary,
@@ -125,6 +126,8 @@ function PlainItem({
       return <p class="mark">{contextText(entry, 'it is above')}</p>;
     case 'epoch':
       return <EpochItem entry={entry} />;
+    case 'budget':
+      return <p class="mark">{showUnseen(budgetText(entry))}</p>;
     case 'steered':
       return (
         <p class="mark">

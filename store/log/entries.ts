@@ -8,6 +8,7 @@ import type {
   CompactionTrigger,
   Notice,
   RunEnded,
+  RunStarted,
   SeenFile,
   SystemPart,
   UserEntry,
@@ -16,7 +17,7 @@ import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import type { RewindRecord } from '../../workflows/contract/rewind.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
-import type { SettledEntry, WaitEntry } from '../../workflows/contract/waits.ts';
+import type { BudgetEntry, SettledEntry, WaitEntry } from '../../workflows/contract/waits.ts';
 import type { FilesEntry } from '../snapshots/files-entry.ts';
 
 export type Segment = {
@@ -48,7 +49,7 @@ export type Behind = {
 };
 
 export type Entry =
-  | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
+  | RunStarted
   | UserEntry
   | ReplyEntry
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
@@ -66,9 +67,10 @@ export type Entry =
   | { readonly kind: 'collapse_staged'; readonly from: number; readonly to: number; readonly short: string }
   | { readonly kind: 'collapse_committed'; readonly count: number }
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
-  /** Calls that wait, and how a wait ended; the model never sees them (G37). */
+  /** Calls that wait, how a wait ended, a wait at the budget; the model sees none (G37 G69). */
   | WaitEntry
   | SettledEntry
+  | BudgetEntry
   /**
    * Records that a person did something to the session, who and when; the model never sees it
    * (O12).

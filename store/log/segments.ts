@@ -115,6 +115,7 @@ const ENTRY_KINDS: Readonly<Record<Entry['kind'], true>> = {
   snip: true,
   wait: true,
   settled: true,
+  budget: true,
   steered: true,
   epoch: true,
   files: true,

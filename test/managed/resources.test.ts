@@ -319,7 +319,6 @@ describe('sessions', () => {
   });
 
   const parts = [
-    ['budget', { budget: { type: 'limit', max_list_cost: { amount: '100', currency: 'USD' } } }],
     ['resources', { resources: [{ type: 'file', file_id: 'f' }] }],
     ['vault_ids', { vault_ids: ['v'] }],
     ['initial_events.0.type', { initial_events: [{ type: 'user.define_outcome', description: 'x' }] }],

@@ -36,8 +36,8 @@ export const held: {
   readonly agentUpdate: Held<typeof agentUpdate, AgentUpdateParams, 'multiagent'>;
   readonly environmentCreate: Held<typeof environmentCreate, EnvironmentCreateParams>;
   readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
-  readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'budget' | 'initial_events' | 'resources'>;
-  readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent' | 'budget'>;
+  readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'initial_events' | 'resources'>;
+  readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent'>;
   readonly events: [Same<SentEvent, Events>, true];
 } = {
   agentCreate: [true, true],

@@ -68,6 +68,7 @@ export function stagedManaged(
         return { session, messageId: options.messageId as never };
       },
       interrupt: note('interrupt'),
+      setOptions: note('setOptions'),
       approve: decision('approve'),
       deny: decision('deny'),
       cancel: async (session) => {

@@ -75,6 +75,8 @@ function anyEnd(from: Random, move: PerformedMove, preparing: RunState['preparin
         stop: from.nat(30) > 0 ? null : 'interrupt',
         ...(preparing && from.nat(9) > 0 ? anyPrepared(from, preparing) : {}),
       };
+    case 'wait_at_budget':
+      return { kind: 'waited_at_budget', head: hash('w'), append: [], stop: 'interrupt' };
     case 'run_stop_hooks':
       return { kind: 'hooks_ran', ran: { verdict: anyVerdict(from), failed: [] }, stop: null };
   }

@@ -5,7 +5,7 @@ import type { PendingApproval } from '../contract/session.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import { toolContextAfter, withCallsSpend, withGranted } from '../machine/calls.ts';
 import type { CallResult, Move } from '../machine/events.ts';
-import { budgetLeft } from '../machine/limits.ts';
+import { spendableLeft } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { handOverSession } from '../session/handover.ts';
@@ -87,7 +87,7 @@ export class ReplyCalls {
     const { config, rules, granted } = this.context.snapshot;
     const { iteration, toolContext, spend } = this.state;
     const context = withGranted(toolContextAfter(toolContext, results), granted);
-    const left = budgetLeft({ spend: withCallsSpend(spend, results) }, rules);
+    const left = spendableLeft({ spend: withCallsSpend(spend, results) }, rules);
     return { config, iteration, ...(context && { context }), ...(left && { left }) };
   }
 

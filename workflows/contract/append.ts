@@ -11,7 +11,7 @@ import type { RunLimit, Spend, TransitionReason } from './loop.ts';
 import type { MessageBody } from './people.ts';
 import type { RunSummary } from './session.ts';
 import type { SteeringRecord } from './steered.ts';
-import type { SettledEntry, WaitEntry } from './waits.ts';
+import type { BudgetEntry, SettledEntry, WaitEntry } from './waits.ts';
 
 /**
  * The input of every step that stores something: it appends to `head`, or stores nothing. `step`
@@ -31,7 +31,7 @@ export type AppendingStep = {
  * only, so that a retry hashes the same.
  */
 export type Append =
-  | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
+  | RunStarted
   | UserEntry
   | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
   /** Stored as a notice, with the agent's last words (L71). */
@@ -54,11 +54,24 @@ export type Append =
   /** Only readers of the transcript are told (G37). */
   | WaitEntry
   | SettledEntry
+  | BudgetEntry
   /** Only people are told (O12). */
   | { readonly kind: 'steered'; readonly steered: SteeringRecord }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
+
+/**
+ * The beginning of a run. `at`: milliseconds since the epoch. `budgetUsd`: the session's budget
+ * (G69); absent without one.
+ */
+export type RunStarted = {
+  readonly kind: 'run_started';
+  readonly run: number;
+  readonly config: Hash;
+  readonly at: number;
+  readonly budgetUsd?: number;
+};
 
 /**
  * A message of a user. `by` is the sender's name, and `querySource` says how the message came,

@@ -36,6 +36,7 @@ export const CHANGES: readonly string[] = [
   'perdure-recount',
   'perdure-same-results',
   'perdure-sandbox-interrupt',
+  'perdure-session-budget',
   'perdure-summary-budget',
   'perdure-text-calls',
   'perdure-uncounted-context',

@@ -230,6 +230,13 @@ export type Rules = {
   readonly approvalMs: number;
   /** The transcript says which calls wait, and how each wait ended (G37). */
   readonly recordWaits?: true;
+  /** The session had a budget when the run was opened: no call begins with its reply (G69). */
+  readonly waitsAtBudget?: true;
+  /**
+   * US dollars of the run at which it waits: what earlier runs and agents have left of the
+   * session's budget (G69). Absent without one; never part of a snapshot.
+   */
+  readonly waitAtUsd?: number;
 };
 
 /** `warning` and `critical` are shares of the window (L9, L10). */

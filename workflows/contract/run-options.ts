@@ -150,6 +150,13 @@ export const RUN_OPTIONS = {
     counts: 'US dollars',
     raises: 'the US dollars it may cost',
   },
+  /**
+   * US dollars, 0 or more, that all runs of the session and their agents may cost together. A run
+   * that reaches it waits until it is raised or removed, also while the run is under way (G69).
+   */
+  sessionBudgetUsd: defineOption<number>('number', sessionBudgetProblem, {
+    says: 'wait when all runs of the session have cost this much, in US dollars, until it is raised',
+  }),
   /** Tokens of all kinds over all calls (L51). */
   maxTokens: {
     ...countOption('max tokens', MOST_TOKENS, {
@@ -398,6 +405,11 @@ function schemaSizeProblem(schema: unknown): string | undefined {
 function wholeNumberProblem(name: string, value: unknown, least: number, most: number): string | undefined {
   if (Number.isInteger(value) && Number(value) >= least && Number(value) <= most) return undefined;
   return `${name} is ${String(value)}: give a whole number from ${least} to ${most}`;
+}
+
+function sessionBudgetProblem(value: unknown): string | undefined {
+  if (Number.isFinite(value) && Number(value) >= 0 && Number(value) <= 1_000_000) return undefined;
+  return `session budget is ${String(value)}: give a number of US dollars from 0 to 1000000`;
 }
 
 function positiveNumberProblem(name: string, unit: string, value: unknown, most: number): string | undefined {

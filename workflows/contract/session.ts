@@ -257,6 +257,8 @@ export type SessionMemo = {
   readonly approvals?: readonly PendingApproval[];
   /** How many calls the transcript says wait (G37); absent without any. */
   readonly waits?: number;
+  /** The run waits at the session's budget (G69); absent otherwise. */
+  readonly atBudget?: true;
   /** Questions that were answered lately, at most LISTED_ANSWERS. */
   readonly answered?: readonly AnswerRecord[];
   /** Milliseconds since the epoch, while parked (L14). */

@@ -1,6 +1,8 @@
 // Calls that wait for a person or for somebody outside, as the transcript records them where a run
-// asks for it (G37), and the result of a call that somebody outside gives (G53).
+// asks for it (G37), the result of a call that somebody outside gives (G53), and the wait of a run
+// at its session's budget (G69).
 import type { OutsideKind, OutsideResult } from './delegation.ts';
+import type { Spend } from './loop.ts';
 
 /** Marks the sessions that store waits, or have calls for somebody outside: `patched` with this id. */
 export const WAITS_CHANGE = 'perdure-waits';
@@ -25,6 +27,22 @@ export type SettledEntry = {
   readonly by?: string;
   readonly message?: string;
   readonly result?: OutsideResult;
+  readonly at: number;
+};
+
+/** Marks the sessions of which a run has waited at the budget: `patched` with this id. */
+export const BUDGET_CHANGE = 'perdure-session-budget';
+
+/**
+ * The run waits at the session's budget, or leaves it since that was raised or removed. `limitUsd`:
+ * US dollars, null once it was removed. `spend`: of the run and of its agents so far. `at`:
+ * milliseconds since the epoch.
+ */
+export type BudgetEntry = {
+  readonly kind: 'budget';
+  readonly state: 'reached' | 'left';
+  readonly limitUsd: number | null;
+  readonly spend: Spend;
   readonly at: number;
 };
 

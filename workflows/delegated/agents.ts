@@ -3,7 +3,7 @@
 // call was answered.
 import type { AgentNews, AgentSpending, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
-import type { RemainingBudget } from '../contract/loop.ts';
+import { addSpend, noSpend, type RemainingBudget, type Spend } from '../contract/loop.ts';
 import {
   countProblem,
   type GrantingRun,
@@ -261,6 +261,11 @@ export class Agents {
     const { late } = this;
     this.late = [];
     return [...late, ...((idle && this.takeSpent().agents) || [])];
+  }
+
+  /** The spending that `takeSpent` would return. */
+  get uncounted(): Spend {
+    return this.spending.reduce((sum, each) => addSpend(sum, each.spend), noSpend);
   }
 
   /** Returns the spending of the run's agents that have reported since the last time. */

@@ -80,12 +80,13 @@ export function withoutReserved(rules: Rules, granted: RemainingBudget): Rules {
 }
 
 function lowerLimits(rules: Rules, { usd = 0, tokens = 0 }: RemainingBudget): Rules {
-  const { maxBudgetUsd, maxTokens } = rules;
+  const { maxBudgetUsd, maxTokens, waitAtUsd } = rules;
   if (usd === 0 && tokens === 0) return rules;
   return {
     ...rules,
     maxBudgetUsd: maxBudgetUsd === null ? null : Math.max(0, maxBudgetUsd - usd),
     maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - tokens),
+    ...(waitAtUsd !== undefined && { waitAtUsd: Math.max(0, waitAtUsd - usd) }),
   };
 }
 

@@ -3,7 +3,7 @@
 import type { AgentSpending, AgentWork } from '../contract/delegation.ts';
 import type { CallKey, Hash } from '../contract/ids.ts';
 import { addSpend, noSpend, totalTokens, type RemainingBudget, type RunSnapshot } from '../contract/loop.ts';
-import { budgetLeft } from '../machine/limits.ts';
+import { spendableLeft } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';
 
 /** Divides a budget: the parent keeps a share as large as that of each agent it starts together. */
@@ -91,7 +91,7 @@ export function budgetForAgents(
   spending: readonly AgentSpending[],
   reserved: Required<RemainingBudget>,
 ): RemainingBudget {
-  const { usd, tokens } = budgetLeft(state, rules) ?? {};
+  const { usd, tokens } = spendableLeft(state, rules) ?? {};
   const used = spending.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
   return {
     ...(usd !== undefined && { usd: usd - (used.usd ?? 0) - reserved.usd }),

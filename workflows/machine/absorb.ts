@@ -1,10 +1,12 @@
 // Absorbs an event into the state before anything is decided: the new head, the cost, which call
 // keeps failing.
 import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
+import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';
 import type { HasChange, RunState } from './state.ts';
 import { toolContextAfter, withCallsSpend } from './calls.ts';
+import { pendingTokens } from './context.ts';
 import { countRepeats } from './repeats.ts';
 import {
   absorbCollapsed,
@@ -34,9 +36,22 @@ export function absorb(before: RunState, rules: Rules, event: Event, has: HasCha
       return absorbCompacted(state, rules, event.result, has);
     case 'collapsed':
       return absorbCollapsed(state, rules, event.result);
+    case 'waited_at_budget':
+      return absorbAgents(leaveBudget(state, event), event);
     case 'hooks_ran':
       return noteFailedHooks(state, event.ran.failed);
   }
+}
+
+/** Returns the state of a run that waits at the session's budget, with its entries stored (G69). */
+export function waitAtBudget(state: RunState, head: Hash | null): RunState {
+  const newerTokens = state.newerTokens + pendingTokens(state.pending);
+  return { ...state, head, pending: [], newerTokens, isAtBudget: true };
+}
+
+function leaveBudget(state: RunState, { head, append }: Extract<Event, { kind: 'waited_at_budget' }>): RunState {
+  const { isAtBudget: _, ...left } = waitAtBudget(state, head);
+  return { ...left, pending: append };
 }
 
 /** Absorbs work that ended while the step ran. */

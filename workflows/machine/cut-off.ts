@@ -4,7 +4,7 @@ import type { BatchSummary, ModelResult } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import { summaryAppend } from './absorb.ts';
 import type { CutReply, ModelEnded, Move, Transition } from './events.ts';
-import { endIfBudgetSpent, modelLimits } from './limits.ts';
+import { endIfBudgetSpent, isAtSessionBudget, modelLimits } from './limits.ts';
 import { outputCapOf } from './step-inputs.ts';
 import { tokensInUse } from './context.ts';
 import { showError } from './ends.ts';
@@ -23,7 +23,8 @@ export function recoverCutReply(
   const end = endIfBudgetSpent(state, rules);
   if (end) return endOnCutReply(end, result, summary);
   const append = summaryAppend(summary);
-  const cap = findRaisedCap(state, rules, result, has);
+  // A reply that is to be replaced cannot wait: at the session's budget it is continued (G69).
+  const cap = isAtSessionBudget(state, rules) ? null : findRaisedCap(state, rules, result, has);
   if (cap !== null) {
     const replaces = toCutReply(result);
     const transition = { reason: 'max_output_tokens_escalate', cap, supersedes: step, replaces, append } as const;

@@ -31,6 +31,8 @@ export function decide(state: RunState, rules: Rules, event: Event, has: HasChan
       return prepare(state, rules);
     case 'prepared':
       return event.stop ? endStopped(event.stop, rules, []) : afterPreparation(state, rules, event.because);
+    case 'waited_at_budget':
+      return event.stop ? endStopped(event.stop, rules, []) : prepare(state, rules);
     case 'hooks_ran':
       return event.stop ? endStopped(event.stop, rules, []) : afterStopHooks(state, rules, event.ran);
   }

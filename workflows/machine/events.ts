@@ -45,7 +45,18 @@ export type Event =
   /** The preparation that the run waited for has ended. */
   | ({ readonly kind: 'prepared'; readonly because: RoomCause; readonly stop: StopCause | null } & TakenPreparation)
   | { readonly kind: 'hooks_ran'; readonly ran: StopHooksRan; readonly stop: StopCause | null }
-  | { readonly kind: 'stopped'; readonly stop: StopCause };
+  | { readonly kind: 'stopped'; readonly stop: StopCause }
+  /**
+   * The wait at the session's budget is over (G69). `head`: with what was pending before it.
+   * `append`: what the wait leaves for the next step.
+   */
+  | {
+      readonly kind: 'waited_at_budget';
+      readonly head: Hash | null;
+      readonly append: readonly Append[];
+      readonly stop: StopCause | null;
+      readonly agents?: readonly AgentSpending[];
+    };
 
 /**
  * The refused request for which room must be made at once; it is shown if nothing helps (L24, L25).
@@ -125,6 +136,8 @@ export type Move =
   | { readonly do: 'run_stop_hooks'; readonly active: boolean }
   /** Wait for `waitMs` milliseconds with nothing running (L14). */
   | { readonly do: 'park'; readonly waitMs: number }
+  /** Wait until the session's budget is raised or removed, with nothing running (G69). */
+  | { readonly do: 'wait_at_budget' }
   | { readonly do: 'go_round'; readonly transition: Transition }
   /** `keep`: a cut reply that the run ends on (L28). */
   | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: CutReply };

@@ -20,7 +20,7 @@ export function endIfBudgetSpent(state: RunState, rules: Rules): End | null {
   return limit && endAtLimit(state, rules, limit);
 }
 
-/** Returns the limit that is used up once `reserve` is kept back, or null. */
+/** Returns the limit of the run that is used up once `reserve` is kept back, or null. */
 export function findSpentBudget(state: RunState, rules: Rules, reserve: Spend = noSpend): 'cost' | 'tokens' | null {
   return spentLimit(budgetLeft(state, rules) ?? {}, reserve);
 }
@@ -75,6 +75,25 @@ export function budgetLeft(
     ...(maxTokens !== null && { tokens: maxTokens - totalTokens(spend.usage) }),
   };
 }
+
+/**
+ * Returns what side work and agents may take: what is left of the run's limits, and of the
+ * session's budget (G69). Null without either.
+ */
+export function spendableLeft(state: Pick<RunState, 'spend'>, rules: Rules): RemainingBudget | null {
+  const own = budgetLeft(state, rules);
+  const { waitAtUsd } = rules;
+  if (waitAtUsd === undefined) return own;
+  return { ...own, usd: Math.min(own?.usd ?? Infinity, waitAtUsd - (state.spend.usd ?? 0)) };
+}
+
+/** Tells whether nothing spendable is left once `reserve` is kept back. */
+export const isSpendableUsed = (state: RunState, rules: Rules, reserve: Spend = noSpend): boolean =>
+  spentLimit(spendableLeft(state, rules) ?? {}, reserve) !== null;
+
+/** Tells whether the session's budget is reached, at which the run waits (G69). */
+export const isAtSessionBudget = ({ spend }: Pick<RunState, 'spend'>, { waitAtUsd }: Rules): boolean =>
+  waitAtUsd !== undefined && (spend.usd ?? 0) >= waitAtUsd;
 
 /** Returns the limits of the model that is called now (L19). */
 export function modelLimits({ modelPosition, window }: RunState, { models }: Rules): ModelLimits {

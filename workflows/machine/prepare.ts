@@ -4,7 +4,7 @@
 import type { Rules } from '../contract/loop.ts';
 import { newestTokens, sumSavings, tokensWithoutStaged, tokensInUse } from './context.ts';
 import type { RoomCause, Move } from './events.ts';
-import { endIfBudgetSpent, findSpentBudget, modelLimits } from './limits.ts';
+import { endIfBudgetSpent, isAtSessionBudget, isSpendableUsed, modelLimits } from './limits.ts';
 import { showError } from './ends.ts';
 import type { RunState } from './state.ts';
 import { wrapUpIfNear } from './wrap-up.ts';
@@ -18,6 +18,7 @@ const NO_SUMMARY = -1;
 export function prepare(state: RunState, rules: Rules): Move {
   const end = endIfBudgetSpent(state, rules);
   if (end) return end;
+  if (isAtSessionBudget(state, rules)) return { do: 'wait_at_budget' };
   if (state.demand) return { do: 'compact', trigger: 'manual', because: null };
   // The thinking in a prepared compaction holds only for a conversation that goes on with it at
   // once.
@@ -25,7 +26,7 @@ export function prepare(state: RunState, rules: Rules): Move {
   if (preparing?.made) return { do: 'take_prepared' };
   // The preparation's bill might use up what is left: a call meanwhile could exceed the limit by
   // more than its own cost.
-  if (preparing?.keeps && findSpentBudget(state, rules, preparing.keeps))
+  if (preparing?.keeps && isSpendableUsed(state, rules, preparing.keeps))
     return { do: 'await_compaction', because: null };
   return prepareMove(state, rules) ?? { do: 'call_model' };
 }

@@ -106,6 +106,8 @@ export type RunState = {
   readonly spend: Spend;
   /** Agents that have ended, oldest first; absent without any (L69). */
   readonly agents?: readonly AgentSpending[];
+  /** The run waits at the session's budget, and the transcript says so (G69). */
+  readonly isAtBudget?: true;
   /** The limit that ends the run after the call that sums up (L51). */
   readonly wrapUp: RunLimit | null;
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];

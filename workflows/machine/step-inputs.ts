@@ -12,7 +12,7 @@ import type { Rules } from '../contract/loop.ts';
 import { present } from '../contract/present.ts';
 import { tokensInUse } from './context.ts';
 import type { Move } from './events.ts';
-import { budgetLeft, modelLimits } from './limits.ts';
+import { budgetLeft, modelLimits, spendableLeft } from './limits.ts';
 import type { RunState } from './state.ts';
 
 export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof AppendingStep> {
@@ -60,12 +60,18 @@ export function asideTerms(
 ): Pick<AnswerAside, 'cap' | 'model' | 'taskRemaining' | 'left'> {
   const { taskRemaining } = state;
   const remaining = taskRemaining === null ? {} : { taskRemaining };
-  return { cap: outputCapOf(state, rules), ...modelPosition(state), ...remaining, ...budgetInput(state, rules) };
+  return { cap: outputCapOf(state, rules), ...modelPosition(state), ...remaining, ...sideInput(state, rules) };
 }
 
-/** The budget of a step that asks a model. */
-export function budgetInput(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
+/** The budget of a step that the run waits for: one that has begun is finished (G69). */
+function budgetInput(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
   const some = budgetLeft(state, rules);
+  return some === null ? {} : { left: some };
+}
+
+/** The budget of what asks a model beside the run. */
+export function sideInput(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
+  const some = spendableLeft(state, rules);
   return some === null ? {} : { left: some };
 }
 
@@ -99,7 +105,7 @@ export function preparationInput(
   return {
     ...modelPosition(state),
     ...present({ window: state.window ?? undefined, maxOutput: state.maxOutput ?? undefined }),
-    ...budgetInput(state, rules),
+    ...sideInput(state, rules),
   };
 }
 

@@ -6,7 +6,7 @@ import { addSpend, costOf, noUsage, type Rules, type RunLimit, type Spend, total
 import { tokensInUse } from './context.ts';
 import { endOnCutReply } from './cut-off.ts';
 import type { ModelEnded, Move } from './events.ts';
-import { findSpentBudget, endAtLimit, modelLimits } from './limits.ts';
+import { findSpentBudget, endAtLimit, isSpendableUsed, modelLimits } from './limits.ts';
 import { notRunOutcomes, errorNotice } from './ends.ts';
 import type { RunState } from './state.ts';
 
@@ -68,7 +68,7 @@ function callSpend(state: RunState, rules: Rules, output: number): Spend {
 export function preparationSpend(state: RunState, rules: Rules): Spend | null {
   const { window } = modelLimits(state, rules);
   const spend = callSpend(state, rules, Math.min(MOST_SUMMARY, SUMMARY_SHARE * window));
-  return findSpentBudget(state, rules, addSpend(spend, spendKeptBack(state, rules))) === null ? spend : null;
+  return isSpendableUsed(state, rules, addSpend(spend, spendKeptBack(state, rules))) ? null : spend;
 }
 
 function timeKeptBack({ timeoutMs }: Rules): number {

@@ -52,7 +52,8 @@ export async function openAndRun(session: Session): Promise<void> {
   const { config, models } = opened;
   const promptRules = isOpenedByEnds ? withinPrompt(opened.rules, session) : opened.rules;
   const rules = withinGrant(promptRules, remainingGrant(session));
-  const startEntry = { kind: 'run_started', run: runs, config, at: startedAt } as const;
+  const { sessionBudgetUsd: budgetUsd } = facts.now.options;
+  const startEntry = { kind: 'run_started', run: runs, config, at: startedAt, ...present({ budgetUsd }) } as const;
   const [demand] = messages.flatMap(({ compact }) => compact ?? []);
   const state = { ...initialState(head, [...loss, startEntry, ...users], context), ...(demand && { demand, turn: 0 }) };
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;

@@ -15,10 +15,10 @@ import type {
 } from '../contract/activities.ts';
 import { modelResultOf } from '../contract/model-call.ts';
 import { noSpend, type Rules, type Spend } from '../contract/loop.ts';
-import { collapseInput, compactionInput, budgetInput, modelInput, preparationInput } from '../machine/step-inputs.ts';
+import { collapseInput, compactionInput, modelInput, preparationInput, sideInput } from '../machine/step-inputs.ts';
 import type { Event, Move } from '../machine/events.ts';
 import { withGranted } from '../machine/calls.ts';
-import { findSpentBudget, budgetLeft } from '../machine/limits.ts';
+import { isSpendableUsed, spendableLeft } from '../machine/limits.ts';
 import type { LoopPort } from '../machine/loop.ts';
 import { isTooClose } from '../machine/prepare.ts';
 import type { RunState } from '../machine/state.ts';
@@ -28,6 +28,7 @@ import { notWaiting } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import { handOverSession, canHandOver } from '../session/handover.ts';
 import type { RunContext } from './run-context.ts';
+import { waitAtSessionBudget } from './wait-at-budget.ts';
 import { reportSeen, describePlace } from '../told/report-seen.ts';
 
 export function createPerform(context: RunContext): LoopPort['perform'] {
@@ -54,6 +55,8 @@ export function createPerform(context: RunContext): LoopPort['perform'] {
         return runStopHooks(context, state, move);
       case 'park':
         return park(context, state, move);
+      case 'wait_at_budget':
+        return waitAtSessionBudget(context, state);
     }
   };
 }
@@ -68,7 +71,7 @@ function callModel(context: RunContext, state: RunState): Promise<Event> {
   };
   const { pendingSummary } = state;
   if (pendingSummary && canPaySummary(state, snapshot.rules)) {
-    const terms = { config: snapshot.config, left: budgetInput(state, snapshot.rules) };
+    const terms = { config: snapshot.config, left: sideInput(state, snapshot.rules) };
     session.sideWork.summarize(pendingSummary, terms, () => session.facts.nextStep());
   }
   let request: CallModel = input;
@@ -134,7 +137,7 @@ async function callOnHost(
  * did not check.
  */
 function canPaySummary(state: RunState, rules: Rules): boolean {
-  return findSpentBudget(state, rules, rules.summarySpend) === null || !patched('perdure-summary-budget');
+  return !isSpendableUsed(state, rules, rules.summarySpend) || !patched('perdure-summary-budget');
 }
 
 function makeAppendingStep(
@@ -172,7 +175,7 @@ function beginPreparation({ session, snapshot: { config, rules } }: RunContext, 
  */
 function preparationTerms({ sideWork }: Session, state: RunState, rules: Rules): { readonly keeps?: Spend } | null {
   if (isTooClose(state, rules) && patched('perdure-close-preparations')) return null;
-  const isLimited = budgetLeft(state, rules) !== null;
+  const isLimited = spendableLeft(state, rules) !== null;
   if ((!isLimited && !sideWork.isPreparing) || !patched('perdure-preparation-terms')) return {};
   if (sideWork.isPreparing) return null;
   const keeps = preparationSpend(state, rules);

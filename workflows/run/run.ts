@@ -17,6 +17,7 @@ import { type LoopEnd, type LoopPort, runLoop } from '../machine/loop.ts';
 import type { RunState } from '../machine/state.ts';
 import { handOverIfDue, isHandoverDue } from '../session/handover.ts';
 import { idsFromPeople, listMessages } from '../session/inbox.ts';
+import { withoutUncounted, withSessionBudget } from '../session/budget.ts';
 import { notWaiting, type RunCarry, type RunWait } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import { describePlace, reportSeen } from '../told/report-seen.ts';
@@ -34,7 +35,7 @@ import { present } from '../contract/present.ts';
 /** Goes on with the run that `carry` holds, to its end. */
 export async function runToEnd(session: Session, carry: RunCarry): Promise<void> {
   session.knowModels(carry.snapshot.models);
-  if (carry.parkedUntil === null) session.enterPhase('running');
+  if (carry.parkedUntil === null && !carry.state.isAtBudget) session.enterPhase('running');
   const run = new CurrentRun(session, carry);
   const port: LoopPort = {
     perform: createPerform(run),
@@ -65,7 +66,10 @@ class CurrentRun implements RunContext {
   }
 
   get rules(): Rules {
-    return rulesBesideAgents(this.limits.snapshot.rules, this.session.delegations.agents);
+    const { session } = this;
+    const { agents } = session.delegations;
+    const rules = withSessionBudget(this.limits.snapshot.rules, session);
+    return withoutUncounted(rulesBesideAgents(rules, agents), agents.uncounted);
   }
 
   get snapshot(): RunSnapshot {
@@ -133,7 +137,8 @@ function deadlineOf({ deadline, leftMs = null }: RunCarry): number | null {
 }
 
 /** The thing the run was waiting for when it was handed over. */
-function moveToResume({ tools, parkedUntil }: RunWait): PerformedMove | undefined {
+function moveToResume({ tools, parkedUntil, state }: RunCarry): PerformedMove | undefined {
+  if (state.isAtBudget) return { do: 'wait_at_budget' };
   if (tools) return { do: 'run_tools', calls: tools.calls, cut: tools.cut };
   return parkedUntil === null ? undefined : { do: 'park', waitMs: Math.max(0, parkedUntil - Date.now()) };
 }

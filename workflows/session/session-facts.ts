@@ -122,6 +122,7 @@ export function memoOf(facts: ShownFacts, now: SessionNow, withFacts: boolean): 
     last,
     ...(approvals.length > 0 && { approvals }),
     ...(waits.length > 0 && { waits: waits.length }),
+    ...(run?.state.isAtBudget && { atBudget: true as const }),
     ...(answered.length > 0 && { answered }),
     ...present({ parkedUntil: parkedUntil ?? undefined }),
     ...(host && { host }),

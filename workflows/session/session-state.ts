@@ -182,6 +182,13 @@ export type CarriedFacts = Readonly<
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: SpentTotals };
 
+/** The session's budget holds at once, whether or not a run opens with the other options (G69). */
+function keepBudgetOf({ sessionBudgetUsd }: RunOptions, options: RunOptions): RunOptions {
+  const { sessionBudgetUsd: before, ...others } = options;
+  if (before === sessionBudgetUsd) return options;
+  return { ...others, ...present({ sessionBudgetUsd }) };
+}
+
 /** The facts of a session. Each change is a method here; nothing else changes them. */
 export class Facts {
   private carried: CarriedFacts;
@@ -312,7 +319,10 @@ export class Facts {
     const refused = optionsSizeProblem(brought);
     // Options that were small enough one by one can be too large together.
     if (refused !== undefined) this.refuseOptions(refused);
-    else this.set({ accepted: accepted ?? options, options: brought, place: keepPlaceUnlessGiven(place, messages) });
+    else {
+      const kept = keepBudgetOf(brought, accepted ?? options);
+      this.set({ accepted: kept, options: brought, place: keepPlaceUnlessGiven(place, messages) });
+    }
   }
 
   /** The next run cannot open with the options that a message brought. */

@@ -19,6 +19,7 @@ import type { LateBill } from '../delegated/spent.ts';
 import { Pauses } from '../delegated/pauses.ts';
 import { newsMessage } from '../delegated/background.ts';
 import { createPorts } from '../ports.ts';
+import { withSessionBudget } from './budget.ts';
 import { Hosting } from './hosting.ts';
 import { Inbox, makeCarriable } from './inbox.ts';
 import type { RunState } from '../machine/state.ts';
@@ -117,7 +118,9 @@ export class Session {
   /** The run under way, as it grants shares of its limits to agents. Null without one. */
   get granting(): GrantingRun | null {
     const { live, limits } = this;
-    return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs, now: Date.now() };
+    if (!live || !limits) return null;
+    const snapshot = { ...limits.snapshot, rules: withSessionBudget(limits.snapshot.rules, this) };
+    return { state: live.state, snapshot, leftMs: limits.leftMs, now: Date.now() };
   }
 
   /**

@@ -20,6 +20,7 @@ import {
 } from '../contract/session.ts';
 import { unwrapRequest, isOnce, optionsAction, type Signature, type UpdateOnce } from '../contract/steered.ts';
 import { grantProblem } from '../delegated/grant.ts';
+import { sessionBudgetProblem } from '../session/budget.ts';
 import type { Session } from '../session/session.ts';
 import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';
@@ -44,7 +45,7 @@ export function handleSteering(session: Session): void {
   takeUpdate<OptionChanges>(
     steered,
     UPDATES.setOptions,
-    (changes) => changesProblem(facts.now.options, changes),
+    (changes) => changesProblem(facts.now.options, changes) ?? sessionBudgetProblem(changes, session),
     (changes, by) => {
       facts.bringOptions([{ options: changes }]);
       steered.note(optionsAction(changes), by);

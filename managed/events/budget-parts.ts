@@ -1,0 +1,51 @@
+// The events of a session's budget (G69): the pause of a run that has reached it, the end of the
+// pause, and changes of the budget.
+import type { BudgetEntry } from '../../client/index.ts';
+import type { SteeringRecord } from '../../workflows/contract/steered.ts';
+import { budgetOfUsd } from '../budgets.ts';
+import { threadId } from '../ids.ts';
+import { type Part, partId, type Projection, type Step } from './parts.ts';
+import { idleParts, usageOf, withUnderWay } from './run-end.ts';
+
+export function budgetParts(projection: Projection, entry: BudgetEntry): Step {
+  return entry.state === 'reached' ? reachedParts(projection, entry) : leftParts(projection);
+}
+
+function reachedParts(projection: Projection, { limitUsd, spend, at }: BudgetEntry): Step {
+  const stop_reason = { type: 'budget_reached' } as const;
+  const underWay = { ...projection.underWay, spend };
+  const known = { ...projection, budgetUsd: limitUsd };
+  const usage = usageOf(withUnderWay(projection.spending, underWay, at));
+  return {
+    parts: [threadIdlePart(projection), ...idleParts(known, usage, stop_reason)],
+    next: { budgetUsd: limitUsd, isAtBudget: true, underWay },
+  };
+}
+
+/** The transcript does not know the agent's name: whoever knows the session puts it in. */
+function threadIdlePart(projection: Projection): Part {
+  const type = 'session.thread_status_idle';
+  const thread = { session_thread_id: threadId(projection.session), agent_name: '' };
+  const stop_reason = { type: 'budget_reached' } as const;
+  return {
+    id: partId(projection, projection.position, 'thread_idle'),
+    type,
+    make: (about) => ({ ...about, type, ...thread, stop_reason, stop_details: null }),
+  };
+}
+
+function leftParts(projection: Projection): Step {
+  const type = 'session.status_running';
+  const id = partId(projection, projection.position, 'running');
+  return { parts: [{ id, type, make: (about) => ({ ...about, type }) }], next: { isAtBudget: false } };
+}
+
+/** Returns null where the options that a person has set leave the budget as it was. */
+export function budgetUpdate(projection: Projection, { changes = {} }: SteeringRecord): Step | null {
+  const { sessionBudgetUsd: budgetUsd } = changes;
+  if (budgetUsd === undefined || budgetUsd === projection.budgetUsd) return null;
+  const type = 'session.updated';
+  const budget = budgetOfUsd(budgetUsd);
+  const id = partId(projection, projection.position, 'updated');
+  return { parts: [{ id, type, make: (about) => ({ ...about, type, budget }) }], next: { budgetUsd } };
+}
