@@ -8,9 +8,10 @@ import { offerCall } from '../../store/sandbox/offers.ts';
 import { WorkQueue } from '../../store/sandbox/queue.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { sandboxTools } from '../../managed/work/tools.ts';
+import type { Notice } from '../../workflows/contract/activities.ts';
 import { leaseId } from '../../workflows/contract/lease.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { harness } from '../support/harness.ts';
+import { clientOf, harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
@@ -54,7 +55,7 @@ test('a custom tool that workers own is queued for them, and its outcome is unkn
 });
 
 test('five items in a row without a heartbeat are noted for people, once (G78)', async () => {
-  const { session, queue, lease, leases, handle } = await staged('read', { file_path: 'a.txt' });
+  const { h, session, queue, lease, leases, handle } = await staged('read', { file_path: 'a.txt' });
   await leases.open({ ...lease, ttlMs: 1_000, graceMs: 0 });
   await handle.result();
   for (let n = 2; n <= 6; n += 1) {
@@ -64,7 +65,9 @@ test('five items in a row without a heartbeat are noted for people, once (G78)',
   }
   await until(async () => (await queue.items()).size === 7);
   const notices = await until(async () => {
-    const found = (await session.entries()).flatMap((entry) => (entry.kind === 'notice' ? [entry.notice] : []));
+    const found: Notice[] = [];
+    for await (const { entry } of clientOf(h).transcript(session.id))
+      if (entry.kind === 'notice') found.push(entry.notice);
     return found.length > 0 && found;
   });
   expect(notices).toMatchObject([{ kind: 'workers_silent', items: 5 }]);
