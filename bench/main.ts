@@ -11,7 +11,8 @@
 // with `--unwatched`, without; `peers` turns beside those of an agent in process; `capacity` a
 // worker with sessions at rest (`--sessions`: counts with commas between them), and starts; `fleet`
 // lists of sessions that nobody had to run (`--sessions`: counts with commas between them), of a
-// command and of the page; `plan` prints the tables of docs/capacity.md, and `units` measures what
+// command and of the page; `managed` the Managed Agents API with `--sessions` (1,000) idle ones and
+// a tenth as many at work; `plan` prints the tables of docs/capacity.md, and `units` measures what
 // they are computed from; `starved` what becomes of workflow tasks where `--busy` processes (16)
 // compute beside `--sessions` (60), in `--seconds` (60) before worker and server are killed and
 // after it.
@@ -24,6 +25,7 @@ import { densityTable, measureDensity, type DensityRow } from './density.ts';
 import { measureRest, measureStarts, type RestRow, type StartRow } from './capacity.ts';
 import { fleetCells, type FleetRow, measureFleet } from './fleet.ts';
 import { type ForkRow, measureForks } from './forks.ts';
+import { measureManaged } from './managed.ts';
 import { measurePage, renderPage } from './page/page.ts';
 import { planTables } from './plan.ts';
 import { measurePeers, type PeerRow, PEERS } from './peers.ts';
@@ -96,6 +98,10 @@ async function measured(subject: string): Promise<string> {
     case 'fleet': {
       const counts = (flags.sessions ?? '10000,100000').split(',').map(Number);
       return format('fleet', await measureFleet(counts, say), renderFleet);
+    }
+    case 'managed': {
+      const idle = Number(flags.sessions ?? 1_000);
+      return format('managed', await measureManaged({ idle, working: idle / 10 }, say), renderPage);
     }
     case 'plan':
       return planTables();

@@ -1,5 +1,6 @@
 // The Managed Agents API as an app below `/v1` (G4, G13–G20): lets people in by their tokens, finds
 // the route in the table, and answers with bodies of the SDK's types or its error envelope.
+import { setMaxListeners } from 'node:events';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { DEEPEST_JSON, isDeeperThan } from '../system/json.ts';
@@ -30,6 +31,8 @@ type Request = Context<Vars>;
 export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   const app = new Hono<Vars>();
   const closing = new AbortController();
+  // Each poll that waits listens to it.
+  setMaxListeners(0, closing.signal);
   const streams = streamCounts();
   const stored = new ManagedStore(ports.store, ports.now);
   const parts = createParts(ports, stored);

@@ -1,9 +1,15 @@
 // News of sessions between requests of one process: a stream hears at once of what a request has
 // sent. What another process sends is found by looking.
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { LeaseName } from '../../store/sandbox/offers.ts';
 
-/** An event that is queued and not processed yet, or that something has changed. */
-export type BusNews = { readonly queued?: BetaManagedAgentsSessionEvent };
+/** What has happened to a session; nothing else is said of most changes. */
+export type BusNews = {
+  /** An event that is queued and not processed yet. */
+  readonly queued?: BetaManagedAgentsSessionEvent;
+  /** A worker listens anew: nobody reads its stream before that. */
+  readonly listensAnew?: LeaseName;
+};
 
 type Listener = (news: BusNews) => void;
 

@@ -9,6 +9,7 @@ import type {
 import type { ChannelItem } from '../../client/index.ts';
 import type { WorkQueues } from '../../store/sandbox/queue.ts';
 import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
+import type { LeaseName } from '../../store/sandbox/offers.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
@@ -93,7 +94,11 @@ type News = {
   readonly items: ChannelItem[];
   /** Whether there may be new events. */
   isStale: boolean;
+  /** Whether the worker listens to another stream. */
+  isReplaced: boolean;
 };
+
+const isSameLease = (a: LeaseName, b: LeaseName | undefined): boolean => a.work === b?.work && a.g === b.g;
 
 /**
  * A look costs one call of the server while the session is idle, and nothing has come. A session
@@ -106,8 +111,11 @@ const isSameRest = (a: FoundSession, b: FoundSession): boolean =>
 
 async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGenerator<string, void> {
   const { session, sent, previews, lease, signal } = streaming;
-  const news: News = { waker: createWaker(), queued: [], items: [], isStale: true };
-  const unlisten = parts.bus.listen(session, ({ queued }) => {
+  const news: News = { waker: createWaker(), queued: [], items: [], isStale: true, isReplaced: false };
+  // A call that is shown once would go into a connection that its worker has lost.
+  if (lease) parts.bus.publish(session, { listensAnew: lease });
+  const unlisten = parts.bus.listen(session, ({ queued, listensAnew }) => {
+    news.isReplaced ||= listensAnew !== undefined && isSameLease(listensAnew, lease);
     if (queued) news.queued.push(queued);
     news.isStale = true;
     news.waker.wake();
@@ -127,6 +135,7 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
       if (isNew) {
         news.isStale = false;
         timeline = await parts.sessions.timeline(found);
+        if (signal.aborted || news.isReplaced) return;
         for (const event of news.queued.splice(0)) if (!sent.has(event.id)) yield frameOf(event, false);
         const unsent = timeline.facts.filter(({ id }) => !sent.has(id));
         const facts = lease ? await streamToWorker(parts, lease, timeline, { unsent, sent }) : unsent;

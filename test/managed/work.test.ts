@@ -192,6 +192,23 @@ test('the stream of a worker ends with its lease (G55 G77)', async () => {
   expect(await events).toEqual([]);
 });
 
+test('a worker that listens anew has that stream alone, so that no call goes into a lost connection (G57)', async () => {
+  const { worker, queue, environment, session, as } = await staged();
+  await queue.ensure(session, 'ana');
+  const { work } = worker.beta.environments;
+  const { id, secret } = (await work.poll(environment))!;
+  await work.ack(id, { environment_id: environment });
+  const { events } = bearer({ as }, sessionsTokenFromSecret(secret)!).beta.sessions;
+  const lost = collect(await events.stream(session));
+  const byOther = await as('secret').beta.sessions.events.stream(session);
+  const anew = await events.stream(session);
+  const firsts = [anew, byOther].map(async (stream) => (await stream[Symbol.asyncIterator]().next()).value?.type);
+  expect(await lost).toEqual([]);
+  // Neither the new one nor that of an app has ended: each is told of what comes.
+  await as('secret').beta.sessions.archive(session);
+  expect(await Promise.all(firsts)).toEqual(['session.status_terminated', 'session.status_terminated']);
+});
+
 test('an unknown environment has no queue, and a long name of a worker is cut (G76)', async () => {
   const { client, worker, queue, environment, session } = await staged();
   const { work } = client.beta.environments;

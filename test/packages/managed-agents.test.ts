@@ -1,11 +1,13 @@
 // Programs of the Managed Agents API in other languages, with the SDKs as they are published,
-// against `perdure serve --managed` and a worker.
-import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+// against `perdure serve --managed` and a worker: apps, and workers of self-hosted environments.
+import { execFile, spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import Anthropic from '@anthropic-ai/sdk';
+import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { expect, onTestFinished, test } from 'vitest';
-import { gate, reply, toolUse } from '../../scripted-model/index.ts';
+import { gate, reply, type Reply, toolUse } from '../../scripted-model/index.ts';
 import { reasonOf } from '../../system/text.ts';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
@@ -19,17 +21,19 @@ const { python, isMissing } = installPackages(['anthropic==2.10.0']);
 const run = promisify(execFile);
 
 /** Serves; the model writes a file, and then talks until a turn is interrupted. */
-async function serve() {
+async function serveProgram() {
   const { hold, release } = gate();
   onTestFinished(release);
-  const place = cliPlace(
-    await modelFor([
-      reply([toolUse('write', { file_path: 'a.txt', content: 'Hello.\n' })]),
-      reply('Written.'),
-      reply('Hello to you, in more than one piece.', { deltaChars: 5 }),
-      reply('This is never ended.', { hold, holdAfterEvent: 4 }),
-    ]),
-  );
+  return serve([
+    reply([toolUse('write', { file_path: 'a.txt', content: 'Hello.\n' })]),
+    reply('Written.'),
+    reply('Hello to you, in more than one piece.', { deltaChars: 5 }),
+    reply('This is never ended.', { hold, holdAfterEvent: 4 }),
+  ]);
+}
+
+async function serve(script: readonly Reply[]) {
+  const place = cliPlace(await modelFor(script));
   const look = 'l'.repeat(40);
   mkdirSync(place.data, { recursive: true, mode: 0o700 });
   const people = join(place.data, 'people.json');
@@ -42,7 +46,7 @@ async function serve() {
   await readyWorker(place);
   const owner = (await place.run('serve', '--token')).out.trim();
   const env = { ...place.env, BASE_URL: `http://127.0.0.1:${port}`, OWNER_TOKEN: owner, LOOK_TOKEN: look };
-  return { env };
+  return { env, root: place.root };
 }
 
 const turn = [
@@ -91,7 +95,7 @@ const seen = {
 
 test('the Python SDK, blocking and asynchronous, does each served method and reads each error (8.1 A2)', async () => {
   if (isMissing()) return;
-  const { env } = await serve();
+  const { env } = await serveProgram();
   const { stdout } = await run(python, [join(programs, 'program.py')], { env });
   const named = Object.entries(errors).map(([name, error]) => [name, [classes[error[0] as number], ...error]]);
   expect(JSON.parse(stdout)).toEqual({
@@ -119,12 +123,14 @@ test('the Python SDK, blocking and asynchronous, does each served method and rea
 });
 
 /** Returns the path of the built program; null where the SDK cannot be had. */
-async function buildGo(): Promise<string | null> {
+async function buildGo(file: string): Promise<string | null> {
   const folder = tempDir();
-  copyFileSync(join(programs, 'program.go'), join(folder, 'main.go'));
+  copyFileSync(join(programs, file), join(folder, 'main.go'));
   try {
     await run('go', ['mod', 'init', 'perdure.example/managed'], { cwd: folder });
-    await run('go', ['get', GO_SDK], { cwd: folder });
+    await run('go', ['mod', 'edit', `-require=${GO_SDK}`], { cwd: folder });
+    // What each of its packages needs, too.
+    await run('go', ['mod', 'tidy'], { cwd: folder });
     await run('go', ['build', '-o', 'program', '.'], { cwd: folder });
   } catch (error) {
     console.warn(`${GO_SDK} cannot be built here: ${reasonOf(error).slice(0, 2_000)}`);
@@ -134,9 +140,9 @@ async function buildGo(): Promise<string | null> {
 }
 
 test('the Go SDK does each served method and reads each error (8.1 A3)', async () => {
-  const program = await buildGo();
+  const program = await buildGo('program.go');
   if (program === null) return;
-  const { env } = await serve();
+  const { env } = await serveProgram();
   const { stdout } = await run(program, [], { env });
   expect(JSON.parse(stdout)).toEqual({
     ...seen,
@@ -151,4 +157,74 @@ test('the Go SDK does each served method and reads each error (8.1 A3)', async (
     errors,
     gone: errors.missing,
   });
+});
+
+const bash = (command: string): Reply => reply([toolUse('bash', { command })]);
+/** What a worker is given, tool by tool; `log` lies outside its folder. */
+const worked = (log: string): readonly Reply[] => [
+  reply([toolUse('write', { file_path: 'a/b.txt', content: 'one\ntwo\n' })]),
+  reply([toolUse('edit', { file_path: 'a/b.txt', old_string: 'two', new_string: 'three' })]),
+  reply([toolUse('read', { file_path: 'a/b.txt' }), toolUse('glob', { pattern: '**/*.txt' })]),
+  reply([toolUse('grep', { pattern: 'thr' })]),
+  bash(`echo once >> ${log}; cd a; export WORD=kept`),
+  bash('cat b.txt; echo $WORD; exit 3'),
+  reply('Done.'),
+];
+
+const isTurnEnd = (event: BetaManagedAgentsSessionEvent): boolean =>
+  event.type === 'session.status_idle' && event.stop_reason.type === 'end_turn';
+
+/** Has a session served by a worker, and holds what it was told to what the tools do. */
+async function expectServed(argv: readonly [string, ...string[]]): Promise<void> {
+  const log = join(tempDir(), 'log');
+  const { env, root } = await serve(worked(log));
+  const { BASE_URL: baseURL, OWNER_TOKEN: apiKey } = env;
+  const { beta } = new Anthropic({ baseURL, apiKey, authToken: null, logLevel: 'off' });
+  const own = await beta.environments.create({ name: 'own', config: { type: 'self_hosted' } });
+  const key = await fetch(`${baseURL}/v1/x/perdure/environments/${own.id}/keys`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey },
+  });
+  const { key: environmentKey } = (await key.json()) as { key: string };
+  const workdir = join(root, 'sandbox');
+  mkdirSync(workdir);
+  const names = { BASE_URL: baseURL, ENVIRONMENT_ID: own.id, ENVIRONMENT_KEY: environmentKey, WORKDIR: workdir };
+  const [program, ...args] = argv;
+  const worker = spawn(program, args, { env: { PATH: process.env.PATH, HOME: workdir, ...names }, stdio: 'inherit' });
+  onTestFinished(() => void worker.kill('SIGKILL'));
+  const agent = await beta.agents.create({
+    name: 'Coder',
+    model: 'claude-sonnet-5-5',
+    tools: [{ type: 'agent_toolset_20260401' }],
+  });
+  const { id } = await beta.sessions.create({
+    agent: agent.id,
+    environment_id: own.id,
+    initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Go.' }] }],
+  });
+  const events: BetaManagedAgentsSessionEvent[] = [];
+  await until(async () => {
+    events.length = 0;
+    for await (const event of beta.sessions.events.list(id)) events.push(event);
+    return events.some(isTurnEnd);
+  });
+  const calls = events.filter(({ type }) => type === 'agent.tool_use').map((event) => event.id);
+  const results = events.filter((event) => event.type === 'user.tool_result');
+  expect(results.map(({ tool_use_id }) => tool_use_id).toSorted()).toEqual(calls.toSorted());
+  expect(results.map(({ is_error }) => is_error === true)).toEqual([...calls.slice(1).map(() => false), true]);
+  const text = JSON.stringify(results.map(({ content }) => content));
+  expect(text).toContain('b.txt');
+  expect(JSON.stringify(results.at(-1)?.content)).toMatch(/three.*kept/);
+  expect(readFileSync(log, 'utf8')).toBe('once\n');
+}
+
+test('a worker of the Python SDK serves a session, each call once (8.1 B2)', async () => {
+  if (isMissing()) return;
+  await expectServed([python, join(programs, 'worker.py')]);
+});
+
+test('a worker of the Go SDK serves a session, each call once (8.1 B2)', async () => {
+  const program = await buildGo('worker.go');
+  if (program === null) return;
+  await expectServed([program]);
 });

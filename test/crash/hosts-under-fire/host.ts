@@ -36,6 +36,20 @@ export function makeBridge(): void {
   ip('link', 'set', BRIDGE, 'up');
 }
 
+/** Makes a network namespace that reaches the bridge alone. */
+export function addHostNetwork({ name, place }: { readonly name: string; readonly place: number }): HostNetwork {
+  const network = { address: `${PREFIX}${place + 10}`, device: `fire-p${place}` };
+  ip('netns', 'add', name);
+  ip('link', 'add', network.device, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+  ip('link', 'set', network.device, 'master', BRIDGE, 'up');
+  ip('-n', name, 'addr', 'add', `${network.address}/24`, 'dev', 'eth0');
+  ip('-n', name, 'link', 'set', 'eth0', 'up');
+  ip('-n', name, 'link', 'set', 'lo', 'up');
+  return network;
+}
+
+type HostNetwork = { readonly address: string; readonly device: string };
+
 export type HostOptions = {
   readonly place: number;
   /** Keeps the log of its workers. */
@@ -61,14 +75,9 @@ export class Host {
   constructor(options: HostOptions) {
     this.#options = options;
     this.name = `host-${options.place}`;
-    this.address = `${PREFIX}${options.place + 10}`;
-    this.#device = `fire-p${options.place}`;
-    ip('netns', 'add', this.name);
-    ip('link', 'add', this.#device, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.name);
-    ip('link', 'set', this.#device, 'master', BRIDGE, 'up');
-    ip('-n', this.name, 'addr', 'add', `${this.address}/24`, 'dev', 'eth0');
-    ip('-n', this.name, 'link', 'set', 'eth0', 'up');
-    ip('-n', this.name, 'link', 'set', 'lo', 'up');
+    const { address, device } = addHostNetwork({ name: this.name, place: options.place });
+    this.address = address;
+    this.#device = device;
   }
 
   get log(): string {
@@ -218,7 +227,7 @@ export class Host {
   }
 }
 
-function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids)
     try {
       process.kill(pid, signal);

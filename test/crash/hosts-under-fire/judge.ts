@@ -8,11 +8,9 @@ import type { SessionHost, SessionMemo } from '../../../workflows/contract/sessi
 import type { Driven } from './drive.ts';
 import { DATA, type Host } from './host.ts';
 import { EFFECTS } from './plans.ts';
+import type { Row } from './report.ts';
 import type { Effect } from './services.ts';
 import { type Call, firstHostIn, type Hop, type Story, tellStory } from './story.ts';
-
-/** `faults`: sentences, one for each thing that does not hold. */
-export type Row = { readonly claim: string; readonly counts: string; readonly faults: readonly string[] };
 
 /** What is known of a transcript at the end, that of a session or of one of its agents. */
 type Told = {

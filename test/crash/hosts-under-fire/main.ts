@@ -2,12 +2,11 @@
 // disks of their own, which are cut off, frozen, killed, wiped and drained while sessions and their
 // agents work on them and are moved at will, and what must hold afterwards. It needs Linux, root, and the programs that it names when one is
 // missing. A seed draws the same faults and the same plans.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { setMaxListeners } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -18,7 +17,6 @@ import { s3Store } from '../../../store/values/s3/s3-store.ts';
 import { openStoreMemory } from '../../../store/values/s3/sealed-since.ts';
 import { findBinary } from '../../../worker/embedded/find-binary.ts';
 import { findGoProgram } from '../../support/go-program.ts';
-import { isInstalled } from '../../support/programs.mjs';
 import { BUCKET, S3_GATEWAY } from '../../support/s3-gateway.ts';
 import { until } from '../../support/until.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -26,13 +24,13 @@ import { MEMO_KEY, type SessionMemo } from '../../../workflows/contract/session.
 import { askServer, Driven, type Means as DriveMeans } from './drive.ts';
 import { haveFaults } from './faults.ts';
 import { DATA, Host, makeBridge } from './host.ts';
-import { type AgentOf, judge, type Row } from './judge.ts';
+import { type AgentOf, judge } from './judge.ts';
+import { findMissing, placeInside, runInNamespaces } from './namespaces.ts';
 import { planScript } from './plans.ts';
+import { report, type Row, say } from './report.ts';
 import { type Services, startServices } from './services.ts';
 
-const INSIDE = 'FIRE_INSIDE';
 const HOSTS = 3;
-const MOST_FAULTS = 10;
 /** Sessions move soon; a restart that takes longer is a reason to. */
 const GRACE_MS = 7_000;
 /** Longer than any step of a plan. */
@@ -53,22 +51,16 @@ const [seed, minutes, sessions] = [values.seed, values.minutes, values.sessions]
   number,
 ];
 
-const started = Date.now();
-const say = (line: string): void => {
-  process.stdout.write(`${((Date.now() - started) / 1_000).toFixed(0).padStart(5)} s  ${line}\n`);
-};
-
 /** `folder`: of logs and data. `temporal`, `s3`: paths of programs. */
 type Place = { readonly folder: string; readonly temporal: string; readonly s3: string };
 
-const inside = process.env[INSIDE];
-process.exitCode = inside === undefined ? await enter() : await burn(JSON.parse(inside) as Place);
+const inside = placeInside() as Place | null;
+process.exitCode = inside === null ? await enter() : await burn(inside);
 // Servers and hosts end with the namespaces of this process.
 process.exit();
 
-/** Runs this program again in namespaces of its own: whatever happens, nothing of it is left. */
 async function enter(): Promise<number> {
-  const missing = findMissing();
+  const missing = findMissing(['ip', 'unshare', 'nsenter', 'curl', 'git', 'redis-server']);
   if (missing !== null) {
     process.stderr.write(`hosts-under-fire: ${missing}\n`);
     return 2;
@@ -78,25 +70,10 @@ async function enter(): Promise<number> {
   const { path: temporal } = await findBinary({ env: process.env, wanted: null, say: note });
   const s3 = await findGoProgram(...S3_GATEWAY);
   const place: Place = { folder, temporal, s3 };
-  const spaces = ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private'];
-  const jiti = join(dirname(createRequire(import.meta.url).resolve('jiti/package.json')), 'lib', 'jiti-cli.mjs');
-  const again = [process.execPath, jiti, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
-  // The shell is the first process: it takes in orphans, without which a killed host never ends.
-  const child = spawn('unshare', [...spaces, 'sh', '-c', '"$@" & wait $!', 'sh', ...again], {
-    stdio: 'inherit',
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir(), [INSIDE]: JSON.stringify(place) },
-  });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill('SIGKILL'));
-  const status = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
+  const status = await runInNamespaces(fileURLToPath(import.meta.url), place);
   if (values.keep) process.stdout.write(`logs and data: ${folder}\n`);
   else rmSync(folder, { recursive: true, force: true });
   return status;
-}
-
-function findMissing(): string | null {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'it makes namespaces, which needs root on Linux';
-  const lacking = ['ip', 'unshare', 'nsenter', 'curl', 'git', 'redis-server'].filter((name) => !isInstalled(name));
-  return lacking.length === 0 ? null : `install ${lacking.join(', ')}, which it needs`;
 }
 
 async function burn({ folder, ...programs }: Place): Promise<number> {
@@ -127,7 +104,7 @@ async function burn({ folder, ...programs }: Place): Promise<number> {
   await Promise.race([Promise.all(all.map((one) => one.close())), sayWaiting(all)]);
   const agents = await listAgents(client, all);
   const rows = await judge({ sessions: all, agents, hosts, store, effects: services.effects });
-  return report([...rows, judgeRest(hosts, services)]);
+  return report([...rows, judgeRest(hosts, services)], seed);
 }
 
 /** The sessions of all agents, each with the one that it worked for. */
@@ -221,16 +198,4 @@ function judgeRest(hosts: readonly Host[], { modelProblems }: Services): Row {
       ...drains.filter((end) => end !== 0).map((end) => `a worker that was told to end ended with ${end}`),
     ],
   };
-}
-
-/** Returns the exit status. */
-function report(rows: readonly Row[]): number {
-  for (const { claim, counts, faults } of rows) {
-    say(`${faults.length === 0 ? 'holds' : 'FAILS'}  ${claim}: ${counts}`);
-    for (const fault of faults.slice(0, MOST_FAULTS)) say(`         ${fault}`);
-    if (faults.length > MOST_FAULTS) say(`         and ${faults.length - MOST_FAULTS} more`);
-  }
-  const failing = rows.filter(({ faults }) => faults.length > 0);
-  say(failing.length === 0 ? `seed ${seed}: all hold` : `seed ${seed}: ${failing.length} do not hold`);
-  return failing.length === 0 ? 0 : 1;
 }

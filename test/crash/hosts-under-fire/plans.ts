@@ -51,7 +51,7 @@ export function planScript(): ScriptFunction {
 }
 
 /** The last plan, and how many replies it has had. */
-function findPlan({ messages }: ParsedRequest): { readonly plan: Plan; readonly done: number } | null {
+export function findPlan({ messages }: ParsedRequest): { readonly plan: Plan; readonly done: number } | null {
   let done = 0;
   for (const { role, content } of messages.toReversed()) {
     if (role === 'assistant') done += 1;

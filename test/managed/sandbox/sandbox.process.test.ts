@@ -4,7 +4,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
-import type { BetaManagedAgentsCustomToolParams } from '@anthropic-ai/sdk/resources/beta/agents';
+import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
+import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { sessionsTokenFromSecret } from '@anthropic-ai/sdk/lib/environments/worker';
 import { expect, onTestFinished, test } from 'vitest';
@@ -29,17 +30,19 @@ async function serve(place: Place, port: number, lease = '5m', flags: readonly s
   return command;
 }
 
-type Setting = {
+type Options = {
   readonly policy?: 'always_allow' | 'always_ask';
   readonly lease?: string;
+  /** Tools besides the toolset. */
+  readonly tools?: NonNullable<AgentCreateParams['tools']>;
+  /** Flags of `perdure serve`. */
   readonly flags?: readonly string[];
-  readonly tools?: readonly BetaManagedAgentsCustomToolParams[];
 };
 
 /** `script` gets the file that effects are written to. */
 async function managed(
   script: (log: string) => readonly Reply[],
-  { policy = 'always_allow', lease, flags = [], tools = [] }: Setting = {},
+  { policy = 'always_allow', lease, flags = [], tools = [] }: Options = {},
 ) {
   const log = join(tempDir(), 'log');
   const model = await modelFor(script(log));
@@ -78,12 +81,16 @@ type Managed = Awaited<ReturnType<typeof managed>>;
 const program = join(import.meta.dirname, 'worker.mjs');
 
 /** A worker of the environment with a folder of its own. */
-function sandbox({ place, baseURL, environment, key }: Managed, mode = 'plain'): ChildProcess & { said: () => string } {
+function sandbox(
+  { place, baseURL, environment, key }: Managed,
+  mode = 'plain',
+  env: Readonly<Record<string, string>> = {},
+): ChildProcess & { said: () => string } {
   const folder = join(place.root, `sandbox-${Math.random().toString(36).slice(2)}`);
   mkdirSync(folder);
   const child = spawn(process.execPath, [program, baseURL, environment, key, folder, mode], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, HOME: folder },
+    env: { PATH: process.env.PATH, HOME: folder, ...env },
   });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (said += bytes.toString()));
@@ -371,6 +378,60 @@ test('a dispatcher whose script returns at once has handed the item over: the se
   expect(dispatcher.said()).toContain(`spawned ${publicUrl(at.port)}\n`);
   // A process that starts too late on a busy machine has lost its lease, and another one follows.
   expect(dispatcher.said().match(/spawned/g)?.length).toBeLessThanOrEqual(5);
+});
+
+test('of two workers that take one item by the key of the environment, one serves it (G77 B3)', async () => {
+  const at = await managed((log) => [bash(append(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const { environment, session, key } = at;
+  const { work } = at.client.withOptions({ apiKey: null, authToken: key }).beta.environments;
+  await say(at.client, session, 'Go.');
+  const item = await until(() => work.poll(environment));
+  await work.ack(item.id, { environment_id: environment });
+  const names = { ANTHROPIC_WORK_ID: item.id, ANTHROPIC_SESSION_ID: session, ANTHROPIC_ENVIRONMENT_ID: environment };
+  const both = [sandbox(at, 'handle', names), sandbox(at, 'handle', names)];
+  const events = await turnEnd(at);
+  await until(() => both.some(({ said }) => said().includes('heartbeat precondition failed')));
+  await expectWhole(at, events);
+  expect(linesOf(at.log)).toEqual(['one', 'two']);
+});
+
+const order: NonNullable<Options['tools']>[number] = {
+  type: 'custom',
+  name: 'get_order',
+  description: 'Looks up an order.',
+  input_schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+};
+
+test('a custom tool that a worker and an app serve at once has one result a call (G57 B8)', async () => {
+  const asks = ['a', 'b', 'c', 'd'].map((id) => reply([toolUse('get_order', { id })]));
+  const at = await managed((log) => [...asks, bash(append(log, 'one')), reply('Done.')], { tools: [order] });
+  const answered: string[] = [];
+  const own = betaTool({
+    name: 'get_order',
+    description: 'Looks up an order.',
+    inputSchema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] } as const,
+    run: ({ id }) => (answered.push(id), `the app has found ${id}`),
+  });
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const app = at.client.beta.sessions.events.toolRunner(at.session, { tools: [own], signal: leaving.signal });
+  const posted: string[] = [];
+  const serving = (async () => {
+    for await (const call of app) if (call.posted) posted.push(call.toolUseId);
+  })();
+  sandbox(at, 'custom');
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  leaving.abort();
+  await serving;
+  const calls = events.flatMap((event) => (event.type === 'agent.custom_tool_use' ? [event.id] : []));
+  const results = events.filter((event) => event.type === 'user.custom_tool_result');
+  expect(calls).toHaveLength(4);
+  expect(results.map((event) => event.custom_tool_use_id)).toEqual(calls);
+  const byApp = results.filter(({ content }) => JSON.stringify(content).includes('the app has found'));
+  expect(byApp.map((event) => event.custom_tool_use_id)).toEqual(calls.filter((call) => posted.includes(call)));
+  expect(await listed(at.client, at.session)).toEqual(events);
+  expect(linesOf(at.log)).toEqual(['one']);
 });
 
 test('of two sandboxes that poll one environment, each call runs once (G76)', async () => {

@@ -1,0 +1,163 @@
+// Every kind of credential against every row of the table of paths (G19 G55): who may not ask is
+// refused with 401 or 403, and nothing is written for it.
+import type Anthropic from '@anthropic-ai/sdk';
+import { sessionsTokenFromSecret } from '@anthropic-ai/sdk/lib/environments/worker';
+import { describe, expect, test } from 'vitest';
+import { ownRoutes, servedRoutes, type ServedRoute } from '../../managed/surface.ts';
+import { WorkQueues } from '../../store/sandbox/queue.ts';
+import type { Store } from '../../store/values/store.ts';
+import { memoryStore } from '../support/memory-store.ts';
+import { AGENT, post, stagedManaged, token } from './staged.ts';
+
+function countingStore(): Store & { readonly writes: () => number } {
+  const store = memoryStore();
+  let writes = 0;
+  const counted =
+    <Args extends unknown[], Result>(write: (...args: Args) => Result) =>
+    (...args: Args): Result => ((writes += 1), write(...args));
+  return {
+    ...store,
+    put: counted(store.put),
+    create: counted(store.create),
+    writeStep: counted(store.writeStep),
+    writes: () => writes,
+  };
+}
+
+type Side = {
+  readonly agent: string;
+  readonly environment: string;
+  readonly session: string;
+  readonly work: string;
+  readonly key: string;
+  readonly sessionToken: string;
+};
+
+/** A session with a worker's lease in an environment of its own, and the same once more. */
+async function staged() {
+  const store = countingStore();
+  const face = stagedManaged({ store });
+  const queues = new WorkQueues({ store, now: Date.now });
+  const agent = (await face.client.beta.agents.create(AGENT)).id;
+  const lease = async (worker: Anthropic, environment_id: string, session: string) => {
+    await queues.of(environment_id).ensure(session, 'ana');
+    const { id: work, secret } = (await worker.beta.environments.work.poll(environment_id))!;
+    const sessionToken = sessionsTokenFromSecret(secret)!;
+    const { beta } = worker.withOptions({ authToken: sessionToken });
+    await beta.environments.work.ack(work, { environment_id });
+    await beta.environments.work.heartbeat(work, { environment_id, expected_last_heartbeat: 'NO_HEARTBEAT' });
+    return { work, sessionToken };
+  };
+  const side = async (name: string): Promise<Side> => {
+    const environment = (await face.client.beta.environments.create({ name, config: { type: 'self_hosted' } })).id;
+    const session = (await face.client.beta.sessions.create({ agent, environment_id: environment })).id;
+    const made = await face.ask(`/x/perdure/environments/${environment}/keys`, post({}));
+    const { key } = (await made.json()) as { key: string };
+    const worker = face.as('unused').withOptions({ apiKey: null, authToken: key });
+    return { agent, environment, session, key, ...(await lease(worker, environment, session)) };
+  };
+  return { ...face, writes: store.writes, own: await side('own'), other: await side('other') };
+}
+
+type Staged = Awaited<ReturnType<typeof staged>>;
+
+const RANKS = ['look', 'decide', 'steer'] as const;
+const changed = (secret: string): string => `${secret.slice(0, -2)}${secret.endsWith('AA') ? 'BB' : 'AA'}`;
+
+/** `may`: of a row, asked about what is the credential's own, or of somebody else. */
+type Credential = {
+  readonly secret: (staged: Staged) => string;
+  readonly may: (route: ServedRoute, whose: 'own' | 'other') => boolean;
+};
+
+const never = (): boolean => false;
+const ofPerson =
+  (rank: number) =>
+  ({ role }: ServedRoute): boolean =>
+    role !== null && RANKS.indexOf(role) <= rank;
+const ofWorker =
+  (kind: 'environment key' | 'session token') =>
+  ({ workers, path }: ServedRoute, whose: 'own' | 'other'): boolean =>
+    (workers as readonly string[]).includes(kind) && (whose === 'own' || !path.includes('{'));
+
+const credentials: Readonly<Record<string, Credential>> = {
+  none: { secret: () => '', may: never },
+  unknown: { secret: () => 'x'.repeat(43), may: never },
+  'a changed environment key': { secret: ({ own }) => changed(own.key), may: never },
+  'a changed session token': { secret: ({ own }) => changed(own.sessionToken), may: never },
+  'a session token with another session': {
+    secret: ({ own, other }) => retold(own.sessionToken, own.session, other.session),
+    may: never,
+  },
+  'the token of the server': { secret: () => 'secret', may: ofPerson(2) },
+  'the role look': { secret: () => token('look'), may: ofPerson(0) },
+  'the role decide': { secret: () => token('decide'), may: ofPerson(1) },
+  'the role steer': { secret: () => token('steer'), may: ofPerson(2) },
+  'an environment key': { secret: ({ own }) => own.key, may: ofWorker('environment key') },
+  'a session token': { secret: ({ own }) => own.sessionToken, may: ofWorker('session token') },
+};
+
+/** A token whose body names another session under the same signature. */
+function retold(secret: string, from: string, to: string): string {
+  const [, prefix = '', body = '', signature = ''] = /^(pdr-ses-)([^.]*)\.(.*)$/.exec(secret)!;
+  const text = Buffer.from(body, 'base64url').toString().replace(from, to);
+  return `${prefix}${Buffer.from(text).toString('base64url')}.${signature}`;
+}
+
+const idsOf = ({ agent, environment, session, work }: Side): Readonly<Record<string, string>> => ({
+  agent_id: agent,
+  environment_id: environment,
+  session_id: session,
+  work_id: work,
+});
+
+/** Returns whether a request is refused for who asks. */
+async function isRefused({ ask }: Staged, secret: string, { method, path }: ServedRoute, side: Side): Promise<boolean> {
+  const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => idsOf(side)[name] ?? 'x');
+  const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+  const body = method === 'post' ? { body: '{}' } : {};
+  const query = path.endsWith('/fence') ? '?call=sevt_x' : '';
+  const response = await ask(`${url}${query}`, { method: method.toUpperCase(), headers, ...body });
+  if (response.ok) {
+    await response.body?.cancel();
+    return false;
+  }
+  const { error } = (await response.json()) as { error: { message: string } };
+  expect(response.status, `${path}: ${error.message}`).toBeLessThan(500);
+  // The fence answers who may ask with 403, too, where the call is over.
+  return response.status === 401 || (response.status === 403 && !error.message.startsWith('Not run: call'));
+}
+
+describe.each(Object.entries(credentials))('%s', (_name, { secret, may }) => {
+  test('is refused wherever its row of the table does not let it in, and nothing is written (G7 G19 G55)', async () => {
+    const face = await staged();
+    for (const route of [...servedRoutes, ...ownRoutes])
+      for (const whose of ['own', 'other'] as const) {
+        if (may(route, whose)) continue;
+        const before = face.writes();
+        expect([route.name, whose, await isRefused(face, secret(face), route, face[whose])]).toEqual([
+          route.name,
+          whose,
+          true,
+        ]);
+        expect([route.name, face.writes() - before, face.calls]).toEqual([route.name, 0, []]);
+      }
+  });
+
+  test('is let in wherever its row of the table lets it in (G7 G19 G55)', async () => {
+    // What one request deletes, the next one needs.
+    for (const route of [...servedRoutes, ...ownRoutes]) {
+      if (!may(route, 'own')) continue;
+      const face = await staged();
+      expect([route.name, await isRefused(face, secret(face), route, face.own)]).toEqual([route.name, false]);
+    }
+  });
+});
+
+test('the token of a lease that is over reads and sends nothing of its session (G55)', async () => {
+  const face = await staged();
+  const { own, client } = face;
+  await client.beta.environments.work.stop(own.work, { environment_id: own.environment, force: true });
+  for (const route of servedRoutes.filter(({ path }) => path.includes('{session_id}')))
+    expect([route.name, await isRefused(face, own.sessionToken, route, own)]).toEqual([route.name, true]);
+});

@@ -1,0 +1,104 @@
+// Requests that the SDK's types allow, and such with one value changed, by the SDK itself: each is
+// answered in its types or in its error envelope, and none is a defect of the server. FUZZ_SEED and
+// FUZZ_REQUESTS draw others and more: 10,000 are half a minute.
+import Anthropic from '@anthropic-ai/sdk';
+import { expect, test } from 'vitest';
+import { servedRoutes } from '../../managed/surface.ts';
+import { random, type Random } from '../support/random.ts';
+import { type SdkMethod, sdkMethods } from './sdk-methods.ts';
+import { AGENT, HEADERS, post, stagedManaged } from './staged.ts';
+
+const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 1_500);
+/** One in so many requests has a value that its type does not have. */
+const WRONG_IN = 3;
+
+type Face = ReturnType<typeof stagedManaged>;
+
+/** Ids of what exists, by the names of fields. */
+async function seeded({ client, ask }: Face) {
+  const agent = await client.beta.agents.create(AGENT);
+  const own = await client.beta.environments.create({ name: 'own', config: { type: 'self_hosted' } });
+  const session = await client.beta.sessions.create({ agent: agent.id, environment_id: own.id });
+  const made = await ask(`/x/perdure/environments/${own.id}/keys`, post({}, HEADERS));
+  const { key } = (await made.json()) as { key: string };
+  return { agent: agent.id, environment: own.id, session: session.id, key };
+}
+
+type Seeded = Awaited<ReturnType<typeof seeded>>;
+
+const ODD = ['', ' ', '..', '%2e%2e', '__proto__', '\u0000', '💥', 'x'.repeat(3_000), 'null', '-1', '\ud800'] as const;
+
+function stringFor({ agent, environment, session }: Seeded, name: string, dice: Random): string {
+  if (dice.nat(9) === 0) return dice.pick(ODD);
+  if (/agent/i.test(name)) return agent;
+  if (/environment/i.test(name)) return dice.pick([environment, 'env_default']);
+  if (/session/i.test(name)) return session;
+  if (/created|expires/.test(name)) return dice.pick(['2026-01-31T12:00:00Z', '1999-01-01T00:00:00.123456+02:00']);
+  if (name === 'data') return dice.pick(['aGVsbG8=', 'no base64!']);
+  if (name === 'media_type') return dice.pick(['image/png', 'application/pdf', 'text/plain']);
+  return dice.pick(['a', 'claude-sonnet-5-5', 'bash', 'https://example.com/x', `x_${dice.nat(99)}`]);
+}
+
+/** Changes one value somewhere in what would be sent. */
+function spoil(value: unknown, dice: Random): unknown {
+  const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
+  const key = keys[dice.nat(Math.max(0, keys.length - 1))];
+  if (key === undefined || dice.nat(3) === 0) return dice.pick([null, 7, '', [], {}, true, 'odd', [[[]]]] as const);
+  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...(value as object) }) as Record<string, unknown>;
+  copy[key] = spoil(copy[key], dice);
+  return copy;
+}
+
+/** What came of a request: null where it was answered as the API would. */
+async function problemOf(
+  client: Anthropic,
+  name: string,
+  args: readonly unknown[],
+  misfit: SdkMethod['misfit'],
+): Promise<string | null> {
+  const path = name.split('.');
+  const owner = path.slice(0, -1).reduce<unknown>((at, part) => (at as Record<string, unknown>)[part], client.beta);
+  const method = (owner as Record<string, (...args: unknown[]) => Promise<unknown>>)[path.at(-1) ?? ''];
+  try {
+    const answer = await method?.apply(owner, [...args]);
+    if (typeof answer !== 'object' || answer === null || !('controller' in answer)) return misfit(answer);
+    (answer as { readonly controller: AbortController }).controller.abort();
+    return null;
+  } catch (error) {
+    if (error instanceof Anthropic.APIError) return envelopeProblem(error);
+    // The SDK itself refuses paths that lead elsewhere, and values that no header or address holds.
+    if (error instanceof Anthropic.AnthropicError || error instanceof TypeError || error instanceof URIError)
+      return null;
+    throw error;
+  }
+}
+
+function envelopeProblem({ status, error, requestID }: InstanceType<typeof Anthropic.APIError>): string | null {
+  const body = error as { type?: unknown; request_id?: unknown; error?: { type?: unknown; message?: unknown } };
+  if (status === undefined || status >= 500) return `status ${status}: ${JSON.stringify(error)}`;
+  const isEnvelope = body?.type === 'error' && typeof body.error?.type === 'string' && requestID === body.request_id;
+  const isLine = typeof body?.error?.message === 'string' && /^[^\n]+$/.test(body.error.message);
+  return isEnvelope && isLine ? null : `status ${status}: ${JSON.stringify(error)}`;
+}
+
+test(`${REQUESTS} requests drawn from the SDK's types are answered in its types or its envelope (G4 G13 G16)`, async () => {
+  const face = stagedManaged();
+  const dice = random(SEED);
+  const methods = sdkMethods(servedRoutes.map(({ name }) => name));
+  let known = await seeded(face);
+  const answered = new Set<string>();
+  for (let n = 0; n < REQUESTS; n += 1) {
+    const { name, workers } = servedRoutes[dice.nat(servedRoutes.length - 1)]!;
+    const isWorkers = workers.length > 0 && dice.bool();
+    const client = isWorkers ? face.as('unused').withOptions({ apiKey: null, authToken: known.key }) : face.client;
+    const drawn = methods.get(name)!.draw(dice, (field, own) => stringFor(known, field, own));
+    const args = dice.nat(WRONG_IN - 1) === 0 ? (spoil(drawn, dice) as readonly unknown[]) : drawn;
+    const problem = Array.isArray(args) ? await problemOf(client, name, args, methods.get(name)!.misfit) : null;
+    expect(problem, `seed ${SEED}, request ${n}: ${name} ${JSON.stringify(args)}`).toBeNull();
+    if (problem === null) answered.add(name);
+    // What requests archive and delete is made again.
+    if (n % 50 === 49) known = await seeded(face);
+  }
+  expect([...answered].toSorted()).toEqual(servedRoutes.map(({ name }) => name).toSorted());
+});
