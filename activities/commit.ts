@@ -1,6 +1,7 @@
 // Stores what no model call will carry: the end of a run, the end of a session (L39, L47–L49). It
 // cannot be cancelled, and depends only on its input, so a second attempt makes the same hash.
 import type { Commit, CommitResult } from '../workflows/contract/activities.ts';
+import { isOfWorker } from '../workflows/contract/delegation.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import type { FilesEntry } from '../store/snapshots/files-entry.ts';
@@ -45,7 +46,7 @@ async function queueWork(
   { view, added }: ExtendedView,
 ): Promise<void> {
   const isSandboxed = (entry: Entry): boolean =>
-    entry.kind === 'wait' && entry.calls.some(({ why }) => why === 'sandbox');
+    entry.kind === 'wait' && entry.calls.some(({ why }) => isOfWorker(why));
   if (!added.some(isSandboxed)) return;
   const started = [...view.entries, ...added].findLast((entry) => entry.kind === 'run_started');
   const { environment } = started ? await config(started.config) : {};

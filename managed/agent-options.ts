@@ -18,18 +18,27 @@ import { sandboxTools } from './work/tools.ts';
 
 type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;
 
+type AgentPlace = {
+  readonly cwd: string;
+  readonly budget?: string | undefined;
+  readonly workerTools: readonly string[];
+};
+
 /**
  * `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the
- * agent.
+ * agent. `workerTools`: custom tools that workers of self-hosted environments own.
  */
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  cwd: string,
-  budget?: string,
+  { cwd, budget, workerTools }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
-  const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, offline);
+  const { outsideTools: custom = [], tools, ...own } = ownOptions(
+    agent,
+    offline,
+    config.type === 'self_hosted' ? workerTools : [],
+  );
   const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools) : [];
   const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
@@ -56,7 +65,7 @@ export function optionsOfAgent(
 }
 
 /** What an agent brings itself, in a session of its own or in a thread of another's. */
-function ownOptions(agent: AgentDefinition, offline: boolean) {
+function ownOptions(agent: AgentDefinition, offline: boolean, workerTools: readonly string[] = []) {
   const { model, system, tools } = agent;
   const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
   const own = enabledTools(agent, offline);
@@ -66,7 +75,7 @@ function ownOptions(agent: AgentDefinition, offline: boolean) {
     ...(system !== null && { systemPrompt: system }),
     permissions: own.permissions,
     tools: [...own.tools, ...custom.map(({ name }) => name)],
-    ...(custom.length > 0 && { outsideTools: outsideTools(custom) }),
+    ...(custom.length > 0 && { outsideTools: outsideTools(custom, workerTools) }),
   } satisfies Partial<RunOptions>;
 }
 

@@ -78,10 +78,10 @@ function refuseCustom({ name, description, input_schema }: Custom, path: string)
 
 const LONGEST_DESCRIPTION = 4_096;
 
-/** Returns custom tools as a run has them. */
-export const outsideTools = (custom: readonly Custom[]): readonly OutsideTool[] =>
+/** Returns custom tools as a run has them. `workerTools`: names of those that workers own (G57). */
+export const outsideTools = (custom: readonly Custom[], workerTools: readonly string[] = []): readonly OutsideTool[] =>
   custom.map(({ name, description, input_schema }) => ({
-    by: 'custom',
+    by: workerTools.includes(name) ? 'worker' : 'custom',
     name,
     description,
     input_schema: withoutNulls(input_schema),

@@ -81,7 +81,7 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
   return {
     path: PATH,
     app: app as unknown as Hono,
-    views: { path: '/agents', app: agentViews(stored, ports.now) },
+    views: { path: '/agents', app: agentViews(parts) },
     close: () => closing.abort(),
   };
 }

@@ -54,7 +54,7 @@ export const nameOf = (caller: Caller): string => {
 export async function authorize(
   parts: CallerParts,
   caller: Caller,
-  { role, workers }: ServedRoute,
+  { name, role, workers }: ServedRoute,
   params: Params,
 ): Promise<SessionLease | undefined> {
   if (caller.kind === 'person') {
@@ -75,7 +75,8 @@ export async function authorize(
     (session !== undefined && session !== lease.session) ||
     (work !== undefined && work !== lease.work);
   if (isElsewhere) throw new ManagedError(403, ELSEWHERE);
-  if (session !== undefined) await requireCounting(parts, lease);
+  // A result that comes too late is looked at before it is refused (G50).
+  if (session !== undefined && name !== 'sessions.events.send') await requireCounting(parts, lease);
   return lease;
 }
 
@@ -95,8 +96,14 @@ async function liveLease({ queues }: CallerParts, environment: string, session: 
   return { environment, session, work, g: item.lease.g };
 }
 
-/** A lapsed lease counts until its calls are concluded, so that results under way arrive. */
-async function requireCounting({ queues }: CallerParts, { environment, work, g }: SessionLease): Promise<void> {
+/**
+ * A lapsed lease counts until its calls are concluded, so that results under way arrive. Throws
+ * ManagedError 403.
+ */
+export async function requireCounting(
+  { queues }: Pick<CallerParts, 'queues'>,
+  { environment, work, g }: SessionLease,
+): Promise<void> {
   const item = (await queues.of(environment).items()).get(work);
   const refusal = item ? refuseLease(item, g) : 'stopped';
   if (refusal !== null && refusal !== 'lapsed')

@@ -33,6 +33,12 @@ export type ManagedPorts = {
   readonly leases: Leases;
   /** Milliseconds without a heartbeat after which a lease of a worker has lapsed. */
   readonly leaseMs: number;
+  /** The address at which workers reach this server; undefined for the one that they poll. */
+  readonly publicUrl: string | undefined;
+  /** Milliseconds without an open call after which a worker is asked to stop; undefined for never. */
+  readonly idleLeaseMs: number | undefined;
+  /** Names of custom tools that workers of self-hosted environments own. */
+  readonly workerTools: readonly string[];
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now(): number;
@@ -40,17 +46,15 @@ export type ManagedPorts = {
   log(line: string): void;
 };
 
-type Place = {
+type Place = Pick<ManagedPorts, 'leaseMs' | 'publicUrl' | 'idleLeaseMs' | 'workerTools' | 'log'> & {
   /** The absolute path of the folder that holds the sessions' workspaces. */
   readonly root: string;
-  readonly log: (line: string) => void;
-  readonly leaseMs: number;
 };
 
 export function managedPorts(
   { temporal }: OpenedServer,
   ports: PagePorts,
-  { root, log, leaseMs }: Place,
+  { root, log, ...options }: Place,
 ): ManagedPorts {
   const { client } = temporal;
   const { namespace } = client.options;
@@ -76,7 +80,7 @@ export function managedPorts(
       return folder;
     },
     leases: temporalLeases(client, TASK_QUEUE),
-    leaseMs,
+    ...options,
     store: ports.store,
     now: Date.now,
     log,

@@ -5,9 +5,9 @@ import type {
   BetaManagedAgentsUserMessageEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { PromptBlock } from '../client/index.ts';
-import type { WorkQueues } from '../store/sandbox/queue.ts';
 import { parsePrompt } from '../client/sessions/prompt.ts';
 import { ClientProblem } from '../client/problem.ts';
+import { isOfWorker } from '../workflows/contract/delegation.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { interruptId } from './events/parts.ts';
@@ -18,11 +18,11 @@ import { archivedProblem, type FoundSession, isAtBudget, isWaiting, statusOf } f
 import { calledBy, checkSettling, findTarget, isSettling, settle, type SettleParts } from './settle.ts';
 import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
 import type { SessionLease } from './work/credentials.ts';
+import { endUngiven } from './work/results.ts';
 
 type SendParts = SettleParts & {
   readonly stored: ManagedStore;
   readonly bus: EventBus;
-  readonly queues: WorkQueues;
 };
 
 type StoredEvent = NonNullable<BetaManagedAgentsSendSessionEvents['data']>[number];
@@ -95,7 +95,7 @@ async function checkWaits(
   if (!events.some(isSettling) && !isWaiting(found)) return;
   const timeline = await sessions.timeline(found);
   // A sandbox goes on by itself, and a message waits for it as in a run under way.
-  let open = timeline.projection.waiting.filter(({ why }) => why !== 'sandbox').map(({ id }) => id);
+  let open = timeline.projection.waiting.filter(({ why }) => !isOfWorker(why)).map(({ id }) => id);
   const settled = new Set<string>();
   for (const [at, event] of events.entries()) {
     if (event.type === 'user.interrupt') open = [];
@@ -155,7 +155,11 @@ async function sendMessage(
 ): Promise<StoredEvent> {
   const cwd = await ports.openWorkspace(session);
   const environment = await sessions.environmentOf(item);
-  const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, cwd, item.budget);
+  const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, {
+    cwd,
+    budget: item.budget,
+    workerTools: ports.workerTools,
+  });
   const prompt = promptOf(content, 'content');
   if (!item.isStarted) await sessions.noteStart(session, by);
   await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
@@ -193,6 +197,7 @@ async function sendInterrupt(
   if (statusOf(found) === 'idle' && !isWaiting(found) && !isFollowing)
     return { id, type: 'user.interrupt', processed_at: formatTime(ports.now()) };
   await ports.as(by).interrupt(found.id, { messageId });
+  void endUngiven(ports, projection, by);
   const event: StoredEvent = { id, type: 'user.interrupt', processed_at: null };
   bus.publish(found.id, { queued: event });
   return event;

@@ -7,9 +7,11 @@ import { ClientProblem } from '../client/problem.ts';
 import { messageBody } from '../client/sessions/message.ts';
 import { parsePrompt } from '../client/sessions/prompt.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import type { WorkQueues } from '../store/sandbox/queue.ts';
 import type { OutsideResult } from '../workflows/contract/delegation.ts';
 import { LONGEST_REASON } from '../workflows/contract/session.ts';
 import { LARGEST_GIVEN } from '../workflows/contract/waits.ts';
+import { requireCounting } from './callers.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { callEventId, type EventFact, type OpenWait, type Projection } from './events/parts.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
@@ -17,6 +19,7 @@ import { NO_MESSAGE } from './events/wait-parts.ts';
 import type { ManagedPorts } from './ports.ts';
 import type { FoundSession, Sessions } from './sessions.ts';
 import type { SessionLease } from './work/credentials.ts';
+import { keepResult } from './work/refused.ts';
 import { requireOffer } from './work/results.ts';
 import type { ResultBlock, SentEvent } from './shapes/sessions.ts';
 
@@ -37,6 +40,7 @@ export type SettleParts = {
   readonly ports: ManagedPorts;
   readonly sessions: Sessions;
   readonly timelines: Timelines;
+  readonly queues: WorkQueues;
 };
 
 /** An event of a request. */
@@ -128,10 +132,11 @@ export async function settle(parts: SettleParts, sending: Sending): Promise<Even
     const target = findTarget(timeline, sending);
     if (target.kind === 'settled') {
       if (isSame(target.fact, sending, result)) return target.fact;
+      if (result) await keepResult(ports, timeline, refusedOf(sending, nameIn(target.fact), result));
       throw tooLate(sending, `${calledBy(event)} is settled already, by a ${target.fact.type}`);
     }
     if (target.kind === 'open') {
-      if (target.wait.why !== 'ask') await requireOffer(ports, timeline, sending, target.wait);
+      if (result) await requireGiven(parts, timeline, sending, target.wait, result);
       await apply(ports, sending, target.wait, result);
     } else await pause(LOOK_MS);
   }
@@ -139,6 +144,35 @@ export async function settle(parts: SettleParts, sending: Sending): Promise<Even
 }
 
 const TOO_LATE: ReadonlySet<string> = new Set(['refused', 'no_call', 'closed', 'no_session']);
+
+/** Throws ManagedError for a result that is not the sender's to give, which is kept then. */
+async function requireGiven(
+  { ports, queues }: SettleParts,
+  timeline: Timeline,
+  sending: Sending,
+  wait: OpenWait,
+  result: OutsideResult,
+): Promise<void> {
+  try {
+    if (sending.lease) await requireCounting({ queues }, sending.lease);
+    await requireOffer(ports, timeline, sending, wait);
+  } catch (error) {
+    if (error instanceof ManagedError) await keepResult(ports, timeline, refusedOf(sending, wait.call, result));
+    throw error;
+  }
+}
+
+const refusedOf = ({ found: { id: session }, event, by, lease }: Sending, call: string, result: OutsideResult) => ({
+  session,
+  id: calledBy(event),
+  call,
+  by,
+  lease,
+  result,
+});
+
+/** A call that nobody has settled has no name here: its event's id stands for it. */
+const nameIn = ({ entry, settles = '' }: EventFact): string => (entry?.kind === 'settled' ? entry.call : settles);
 
 /** Somebody else may have been faster, or the session has not listed the call yet. */
 async function apply(

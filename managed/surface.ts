@@ -68,6 +68,7 @@ export const servedRoutes = [
 /** What Perdure serves besides the API, below `/x/perdure` (G85). */
 export const ownRoutes = [
   route('perdure.environments.keys', 'post', '/x/perdure/environments/{environment_id}/keys', 'steer'),
+  route('perdure.refused', 'get', '/x/perdure/sessions/{session_id}/refused', 'look'),
   route('perdure.fence', 'get', '/x/perdure/sessions/{session_id}/fence', null, anyWorker),
 ] as const;
 

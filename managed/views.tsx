@@ -1,28 +1,35 @@
-// The ops page's views of agents and environments (O11), read from the logs of resources.
+// The ops page's views of agents, environments and the queues of work (O11), read from the logs of
+// resources.
 import { Hono } from 'hono';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
-import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
+import type {
+  BetaEnvironment,
+  BetaSelfHostedWork,
+  BetaSelfHostedWorkQueueStats,
+} from '@anthropic-ai/sdk/resources/beta/environments';
 import { showUnseen } from '../system/text.ts';
 import { Age, formatNumber } from '../page/figures.tsx';
 import { htmlOf, Layout } from '../page/layout.tsx';
 import { EmptyCard } from '../page/primitives.tsx';
-import { Agents, placeOfAgent } from './agents.ts';
-import { Environments } from './environments.ts';
+import { isPending, isWaiting, stateOf, type WorkItem } from '../store/sandbox/item.ts';
+import { placeOfAgent } from './agents.ts';
 import { isId } from './ids.ts';
-import { LIST_AGE_MS, type ManagedStore, type SessionItem } from './log/stored.ts';
+import { LIST_AGE_MS, type SessionItem } from './log/stored.ts';
+import type { Parts } from './request.ts';
+import type { FoundItem } from './work/work.ts';
 
 /** Rows that a table shows: the API lists all. */
 const MOST_ROWS = 200;
 const MOST_SESSIONS = 50;
 const MOST_VERSIONS = 20;
+const MOST_ITEMS = 100;
 
+type ViewParts = Pick<Parts, 'stored' | 'agents' | 'environments' | 'work'>;
 type Agent = BetaManagedAgentsAgent;
 type Session = readonly [id: string, item: SessionItem];
 
 /** Makes the views below `/agents`, for people whom the page has let in. */
-export function agentViews(stored: ManagedStore, now: () => number): Hono {
-  const agents = new Agents(stored, now);
-  const environments = new Environments(stored, now);
+export function agentViews({ stored, agents, environments, work }: ViewParts): Hono {
   const app = new Hono();
   app.get('/', async (context) => {
     const sessions = await stored.listSessions();
@@ -37,6 +44,17 @@ export function agentViews(stored: ManagedStore, now: () => number): Hono {
         sessions={sessions}
       />
     );
+    return context.html(htmlOf(view));
+  });
+  app.get('/environments/:id', async (context, next) => {
+    const id = context.req.param('id');
+    const environment = (await environments.list(true)).find((one) => one.id === id);
+    if (environment?.config.type !== 'self_hosted') return next();
+    const items = (await work.list(id)).toSorted((a, b) => Number(isStopped(a)) - Number(isStopped(b)));
+    const shown = items.slice(0, MOST_ITEMS);
+    const rows = await Promise.all(shown.map(async (found) => ({ found, work: await work.show(found) })));
+    const sessions = new Map(await stored.listSessions());
+    const view = <QueuePage {...{ environment, rows, sessions, total: items.length, stats: await work.stats(id) }} />;
     return context.html(htmlOf(view));
   });
   app.get('/:id', async (context, next) => {
@@ -93,7 +111,7 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
         {shown.map((environment) => (
           <tr>
             <td>
-              {showUnseen(environment.name)} <code>{environment.id}</code>
+              <EnvironmentName {...environment} /> <code>{environment.id}</code>
               <ArchivedMark at={environment.archived_at} />
             </td>
             <td>
@@ -109,6 +127,94 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
       </Table>
     </Layout>
   );
+}
+
+/** Environments with a queue have a view of it. */
+function EnvironmentName({ id, name, config }: BetaEnvironment) {
+  if (config.type !== 'self_hosted') return <>{showUnseen(name)}</>;
+  return <a href={`/agents/environments/${id}`}>{showUnseen(name)}</a>;
+}
+
+type ItemRow = { readonly found: FoundItem; readonly work: BetaSelfHostedWork };
+type QueueProps = {
+  readonly environment: BetaEnvironment;
+  readonly stats: BetaSelfHostedWorkQueueStats;
+  readonly rows: readonly ItemRow[];
+  readonly total: number;
+  readonly sessions: ReadonlyMap<string, SessionItem>;
+};
+
+const isStopped = ({ item }: FoundItem): boolean => item.stoppedAt !== undefined;
+
+function QueuePage({ environment, stats, rows, total, sessions }: QueueProps) {
+  const name = showUnseen(environment.name);
+  return (
+    <Layout title={name} at="agents" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
+      <h1>{name}</h1>
+      <p class="quiet">
+        <code>{environment.id}</code>
+        <ArchivedMark at={environment.archived_at} />
+        {` · ${statsText(stats)}`}
+        {stats.oldest_queued_at === null ? null : (
+          <>
+            {' · oldest queued '}
+            <Age at={Date.parse(stats.oldest_queued_at)} />
+          </>
+        )}
+      </p>
+      <h2>Work</h2>
+      {rows.length === 0 ? (
+        <p class="quiet">No work yet. A message to a session queues the first item.</p>
+      ) : (
+        <Table name="Work" columns={['Session', 'State', 'Worker', '#Lease', '#Last heartbeat', '#Queued']}>
+          {rows.map(({ found, work }) => (
+            <ItemRow found={found} work={work} session={sessions.get(found.item.session)} />
+          ))}
+        </Table>
+      )}
+      {total > rows.length ? <p class="quiet">{`${rows.length} of ${formatNumber(total)} items.`}</p> : null}
+    </Layout>
+  );
+}
+
+/** Workers are known by the server that they poll. */
+const statsText = ({ depth, pending, workers_polling: polling }: BetaSelfHostedWorkQueueStats): string =>
+  [
+    `${formatNumber(depth)} queued`,
+    `${formatNumber(pending)} handed out`,
+    ...(polling == null
+      ? []
+      : [`${formatNumber(polling)} ${polling === 1 ? 'worker polls' : 'workers poll'} this server`]),
+  ].join(' · ');
+
+function ItemRow({
+  found: { id, item },
+  work: { latest_heartbeat_at: beat },
+  session,
+}: ItemRow & { readonly session: SessionItem | undefined }) {
+  const title = showUnseen(session?.title ?? item.session);
+  return (
+    <tr>
+      <td>
+        {session?.isStarted ? <a href={`/sessions/${item.session}`}>{title}</a> : title} <code>{id}</code>
+      </td>
+      <td>{itemState(item)}</td>
+      <td>{showUnseen(item.lease?.worker ?? '–')}</td>
+      <td class="number">{item.lease?.g ?? '–'}</td>
+      <td class="number">{beat === null ? '–' : <Age at={Date.parse(beat)} />}</td>
+      <td class="number">
+        <Age at={item.createdAt} />
+      </td>
+    </tr>
+  );
+}
+
+/** Names the state for people; the API has one word for an item that waits and one that was handed out. */
+function itemState(item: WorkItem): string {
+  if (isWaiting(item)) return item.repeats > 0 ? `queued again (${item.repeats})` : 'queued';
+  if (isPending(item)) return 'handed out';
+  if (item.stoppedAt === undefined && item.lease?.lapsedAt !== undefined) return 'lease lapsed';
+  return stateOf(item);
 }
 
 /** Counts the sessions of agents and environments by their id, those not archived first. */

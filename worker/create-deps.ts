@@ -221,7 +221,7 @@ export async function createDeps(
     }),
     hooks,
     ...(skills && { skills }),
-    attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),
+    attachments: createAttachments(providers, log, { dataDir, background, store, ...(skills && { skills }) }),
     afterStop: settings.afterStop ?? [],
     memory,
     log,

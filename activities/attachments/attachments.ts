@@ -9,8 +9,10 @@ import { clip, quoteLines } from '../../system/text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
 import { readInstructions } from './instructions.ts';
+import { tellLateResults } from './late-results.ts';
 import { findSkills, type Skill } from '../../tools/builtin/files/skills.ts';
 import type { SkillSettings } from '../../tools/skill-settings.ts';
+import type { Store } from '../../store/values/store.ts';
 import { type Attachment, type AttachmentProvider, type Attachments, createPrefetch } from './prefetch.ts';
 import type { BackgroundCommands } from '../../system/process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
@@ -31,12 +33,14 @@ type AttachmentPlaces = {
   readonly skills?: SkillSettings;
   /** Commands, whose end is told (L84). */
   readonly background?: Pick<BackgroundCommands, 'news'>;
+  /** Holds results that came too late (G58). */
+  readonly store?: Store;
 };
 
 export function createAttachments(
   providers: readonly AttachmentProvider[],
   log: Log,
-  { dataDir, skills, background }: AttachmentPlaces = {},
+  { dataDir, skills, background, store }: AttachmentPlaces = {},
 ): Attachments {
   const ahead = createPrefetch(providers, { log });
   const readSeenFiles = createSeenFilesReader();
@@ -44,11 +48,12 @@ export function createAttachments(
     prefetch: ({ session, queryId, depth, run, cwd, traceparent }) =>
       ahead.start({ session, queryId, depth, run, cwd, ...(traceparent && { traceparent }) }),
     async collect(config, { view, added }) {
-      const { session, cwd, folders } = config;
+      const { session, cwd, folders, environment } = config;
       const since = lastReply(view)?.position ?? -1;
       const finished = background?.news(session, since) ?? [];
       const collected = ahead.take(session, since).map(clipAttachment).map(quoteAttachment);
-      const settled = [...collected, ...finished.map(clipAttachment)];
+      const late = store && environment !== undefined ? await tellLateResults(store, view) : [];
+      const settled = [...late, ...collected, ...finished.map(clipAttachment)];
       const known = readSeenFiles(view, added);
       const found = skills ? await tellNewSkills(skills, config, findToldSkills(view), dataDir) : null;
       const attached = [...settled, ...(await readInstructions(config, known, dataDir)), ...(found ? [found] : [])].map(

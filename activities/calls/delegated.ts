@@ -8,6 +8,7 @@ import {
   type DelegatedEnd,
   type Delegation,
   endInWords,
+  isOfWorker,
   type OutsideResult,
 } from '../../workflows/contract/delegation.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
@@ -145,7 +146,7 @@ type Stopped = Extract<DelegatedEnd, { kind: 'stopped' }>;
 
 /** Says what the stopped work may still do. */
 function describeStopped(delegation: Delegation, { ended }: Stopped): string {
-  if (delegation.kind === 'outside' && delegation.by === 'sandbox')
+  if (delegation.kind === 'outside' && isOfWorker(delegation.by))
     return 'Nobody waits for it any more, but the sandbox was not told to stop it: it may still be running there.';
   return ended ? '' : 'It was asked to stop, and had not ended 5 s later: it may still be at work.';
 }

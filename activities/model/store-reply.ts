@@ -200,7 +200,8 @@ function describe(
   const { safe, signature, outside } = deps.tools.bind(config, call, input.context).traits();
   const name = clip(call.name, MOST_NAME);
   const known = done ? { outcome: done.facts } : started ? { givenUp: true as const } : {};
-  return { index: call.index, name, safe, signature, ...(outside === 'custom' && { beside: true as const }), ...known };
+  const isBeside = outside !== undefined && outside !== 'sandbox';
+  return { index: call.index, name, safe, signature, ...(isBeside && { beside: true as const }), ...known };
 }
 
 /** Says for readers of the transcript which calls will wait, where the run stores waits (G37). */
@@ -208,7 +209,8 @@ function judge({ deps, config, input }: ModelStep, calls: readonly CallBlock[]):
   if (!config.rules.recordWaits || calls.length === 0) return {};
   const judgements = calls.map((call): [number, CallJudgement] => {
     const { judged: rules, outside } = deps.tools.bind(config, call, input.context).traits();
-    return [call.index, outside === 'custom' && rules !== 'deny' ? outside : rules];
+    const isCustom = outside !== undefined && outside !== 'sandbox';
+    return [call.index, isCustom && rules !== 'deny' ? 'custom' : rules];
   });
   return { judged: Object.fromEntries(judgements) };
 }

@@ -2,11 +2,12 @@
 // each may be tried twice.
 import { CompleteAsyncError } from '@temporalio/activity';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
-import { lapse, stop, type WorkItem } from '../../store/sandbox/item.ts';
-import { describeLost, type Offer, readOffer } from '../../store/sandbox/offers.ts';
+import { lapse, silentAfter, stop, type WorkItem } from '../../store/sandbox/item.ts';
+import { type Offer, readOffer } from '../../store/sandbox/offers.ts';
+import { isOfWorker } from '../../workflows/contract/delegation.ts';
 import type { LeaseInput } from '../../workflows/contract/lease.ts';
 import { QUERIES, type SessionView, UPDATES } from '../../workflows/contract/session.ts';
-import type { GivenResult } from '../../workflows/contract/waits.ts';
+import { describeLost, type GivenResult, type SilentWorkers } from '../../workflows/contract/waits.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 
@@ -44,8 +45,20 @@ export function concludeLease({ store, work }: LeaseDeps): (attempt: Attempt, in
       // An item that was queued meanwhile may have been given others.
       else if (offer.work === id) await giveLost(temporal, session, call, offer);
     }
-    if (isNeeded) await queue.ensureAfter(item, WATCH);
+    if (!isNeeded) return;
+    await queue.ensureAfter(item, WATCH);
+    if (silentAfter(item) === MOST_SILENT) await reportSilent(temporal, session, id);
   };
+}
+
+/** Items in a row without a heartbeat, after which people are told. */
+const MOST_SILENT = 5;
+
+/** A session that waits no more has nothing to be told; a repeat counts once. */
+async function reportSilent(temporal: Client, session: string, work: string): Promise<void> {
+  const silent: SilentWorkers = { work, items: MOST_SILENT };
+  const options = { args: [silent] as [SilentWorkers], updateId: `silent-${work}` };
+  await unlessOver(() => temporal.workflow.getHandle(session).executeUpdate(UPDATES.reportWorkers, options));
 }
 
 const isOf = (item: WorkItem | undefined, g: number): item is WorkItem =>
@@ -55,7 +68,7 @@ const isOf = (item: WorkItem | undefined, g: number): item is WorkItem =>
 async function openCalls(temporal: Client, session: string): Promise<readonly string[]> {
   try {
     const { waits = [] } = await temporal.workflow.getHandle(session).query<SessionView>(QUERIES.view);
-    return waits.filter(({ why }) => why === 'sandbox').map(({ call }) => call);
+    return waits.filter(({ why }) => isOfWorker(why)).map(({ call }) => call);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return [];
     throw error;
@@ -66,8 +79,13 @@ async function openCalls(temporal: Client, session: string): Promise<readonly st
 async function giveLost(temporal: Client, session: string, call: string, offer: Offer): Promise<void> {
   const result = { body: { kind: 'text', text: describeLost(offer) }, isError: true } as const;
   const given: GivenResult = { call, result };
+  await unlessOver(() => temporal.workflow.getHandle(session).executeUpdate(UPDATES.giveResult, { args: [given] }));
+}
+
+/** Runs an update that a session which is over, or past it, may refuse. */
+async function unlessOver(update: () => Promise<unknown>): Promise<void> {
   try {
-    await temporal.workflow.getHandle(session).executeUpdate(UPDATES.giveResult, { args: [given] });
+    await update();
   } catch (error) {
     if (error instanceof WorkflowNotFoundError || error instanceof WorkflowUpdateFailedError) return;
     throw error;

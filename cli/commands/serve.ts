@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
+import type { managedPorts } from '../../managed/ports.ts';
 import type { MonitorFlags } from '../../client/faces/types.ts';
 import { present } from '../../client/faces/basics.ts';
 import { METRICS_OPTION } from '../../client/faces/flags.ts';
@@ -31,13 +32,24 @@ export function serveCommand(program: Command, cli: Cli): void {
       '--managed-lease <time>',
       'with --managed: how long a worker of a self-hosted environment may be silent, from 10s to 5m (default: 1m)',
     )
+    .option(
+      '--managed-url <url>',
+      'with --managed: the address at which those workers reach this server (default: the one that they poll)',
+    )
+    .option(
+      '--managed-idle-lease <time>',
+      'with --managed: how long those workers may have no open call before they are asked to stop (default: any time)',
+    )
+    .option(
+      '--managed-worker-tools <names>',
+      'with --managed: custom tools that those workers carry out, and no app, divided by commas',
+    )
     .option(...METRICS_OPTION);
-  addPageOptions(command).action(async ({ token, managed, managedLease, ...flags }: Flags) => {
-    if (token === true) return cli.exit(await printToken(cli, present({ ...flags, managed, managedLease })));
-    if (managed === undefined && managedLease !== undefined)
-      throw new UsageError('--managed-lease belongs to --managed');
-    const leaseMs = leaseOf(managedLease);
-    const mountOn = managed === undefined ? undefined : await mountManaged(cli, resolve(cli.cwd(), managed), leaseMs);
+  addPageOptions(command).action(async ({ token, managed, ...all }: Flags) => {
+    const { managedLease, managedUrl, managedIdleLease, managedWorkerTools, ...flags } = all;
+    const managedFlags = present({ managedLease, managedUrl, managedIdleLease, managedWorkerTools });
+    if (token === true) return cli.exit(await printToken(cli, present({ ...flags, managed, ...managedFlags })));
+    const mountOn = await readManaged(cli, managed, managedFlags);
     const linesOf = ({ api, ownToken, entrance }: ServedPage): string => {
       // Output may be kept in a log that commands of an agent can read, so it does not contain the
       // token.
@@ -50,8 +62,28 @@ export function serveCommand(program: Command, cli: Cli): void {
   });
 }
 
-type Flags = MonitorFlags &
-  PortFlags & { readonly token?: boolean; readonly managed?: string; readonly managedLease?: string };
+type ManagedFlags = { readonly [Name in keyof typeof NAMES]?: string };
+type Flags = MonitorFlags & PortFlags & ManagedFlags & { readonly token?: boolean; readonly managed?: string };
+
+const NAMES = {
+  managedLease: '--managed-lease',
+  managedUrl: '--managed-url',
+  managedIdleLease: '--managed-idle-lease',
+  managedWorkerTools: '--managed-worker-tools',
+} as const;
+
+/** Absent without --managed, which the other flags need. */
+async function readManaged(cli: Cli, managed: string | undefined, flags: ManagedFlags): Promise<MountOn | undefined> {
+  const [first] = Object.keys(flags) as (keyof ManagedFlags)[];
+  if (managed === undefined && first) throw new UsageError(`${NAMES[first]} belongs to --managed`);
+  const options = {
+    leaseMs: leaseOf(flags.managedLease),
+    publicUrl: urlOf(flags.managedUrl),
+    idleLeaseMs: idleLeaseOf(flags.managedIdleLease),
+    workerTools: (flags.managedWorkerTools ?? '').split(',').flatMap((name) => name.trim() || []),
+  };
+  return managed === undefined ? undefined : mountManaged(cli, resolve(cli.cwd(), managed), options);
+}
 
 const [LEAST_LEASE_MS, LEASE_MS, MOST_LEASE_MS] = [10_000, 60_000, 300_000];
 
@@ -62,8 +94,27 @@ function leaseOf(text: string | undefined): number {
   throw new UsageError(`--managed-lease ${text}: give from 10s to 5m`);
 }
 
+function idleLeaseOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = parseTime(NAMES.managedIdleLease, text);
+  if (ms >= LEAST_LEASE_MS) return ms;
+  throw new UsageError(`--managed-idle-lease ${text}: give at least 10s`);
+}
+
+/** A path of a proxy may be part of the address; the API's own paths follow it. */
+function urlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  const isPlain = url?.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  if (!isPlain || !/^https?:$/.test(url.protocol))
+    throw new UsageError(`--managed-url ${JSON.stringify(text)}: give an address such as https://agents.example`);
+  return url.href.replace(/\/+$/, '');
+}
+
+type ManagedOptions = Omit<Parameters<typeof managedPorts>[2], 'root' | 'log'>;
+
 /** `root` is the absolute path of the folder of all sessions' folders. */
-async function mountManaged({ env, say }: Cli, root: string, leaseMs: number): Promise<MountOn> {
+async function mountManaged({ env, say }: Cli, root: string, options: ManagedOptions): Promise<MountOn> {
   const data = dataRootOf(env);
   if (isInside(data, root) || isInside(root, data))
     throw new SetupProblem(`--managed names ${root}, and Perdure's data folder is ${data}: keep them apart`);
@@ -76,7 +127,7 @@ async function mountManaged({ env, say }: Cli, root: string, leaseMs: number): P
     import('../../managed/app.ts'),
     import('../../managed/ports.ts'),
   ]);
-  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, { root, log: say, leaseMs }), access);
+  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, { root, log: say, ...options }), access);
 }
 
 async function printToken(cli: Cli, others: object): Promise<number> {

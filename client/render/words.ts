@@ -125,6 +125,8 @@ export function noticeText(notice: Notice): string {
       return `the transcript was repaired: ${oneLine(notice.lost, 1_000)}`;
     case 'hook_failed':
       return `hook ${oneLine(notice.hook, 60)} failed and changes nothing: ${oneLine(notice.detail, 300)}`;
+    case 'workers_silent':
+      return `${notice.items} items of work in a row ended without a heartbeat: what your dispatcher starts for an item may fail, or return at once`;
     case 'preamble_changed':
       return preambleChanged(notice);
     case 'forked':

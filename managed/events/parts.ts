@@ -66,6 +66,8 @@ export type OpenWait = {
   readonly id: string;
   readonly why: WaitReason;
   readonly thread?: string | undefined;
+  /** An interrupt has come: a result counts, and nobody may begin. */
+  readonly isStopping?: true;
 };
 
 /** What later entries need to know of those before. */
@@ -92,6 +94,8 @@ export type Projection = {
   /** All threads, in the order in which they began. */
   readonly threads: readonly Thread[];
   readonly interrupts: number;
+  /** The last item of work of the last report about workers without heartbeats. */
+  readonly silent: string;
   /** Of the runs that have ended. */
   readonly spending: Spending;
   /** What of it the agents of threads took. */
@@ -117,6 +121,7 @@ export const emptyProjection = (session: string): Projection => ({
   waiting: [],
   threads: [],
   interrupts: 0,
+  silent: '',
   spending: { spend: noSpend, ms: 0 },
   spentInThreads: noSpend,
   budgetUsd: null,

@@ -1,11 +1,11 @@
 // The projector: a pure function from the entries of a transcript to the events of the API (G1,
 // G29–G34). A time comes from the entries, as an id does, so that every process gives the same
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
-import type { Entry, Outcome } from '../../client/index.ts';
+import { noticeText } from '../../client/faces/words.ts';
+import type { Entry, Notice, Outcome } from '../../client/index.ts';
 import { rewoundIn } from '../../store/log/entries.ts';
-import type { Notice } from '../../workflows/contract/activities.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
-import { formatMicros } from '../ids.ts';
+import { eventId, formatMicros } from '../ids.ts';
 import { budgetParts, budgetUpdate } from './budget-parts.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
@@ -114,17 +114,21 @@ function ownParts(projection: Projection, entry: Entry): Step {
     case 'snip':
     case 'epoch':
     case 'files':
-      return { parts: [], next: {} };
-    case 'notice':
-      return { parts: noticeParts(projection, entry.notice), next: {} };
     case 'transition':
       return { parts: [], next: {} };
+    case 'notice':
+      return noticeParts(projection, entry.notice);
   }
 }
 
+function noticeParts(projection: Projection, notice: Notice): Step {
+  if (notice.kind === 'server_away') return { parts: [serverAwayPart(projection, notice)], next: {} };
+  if (notice.kind === 'workers_silent') return silentParts(projection, notice);
+  return { parts: [], next: {} };
+}
+
 /** The run goes on without the server, which is tried again. */
-function noticeParts(projection: Projection, notice: Notice): readonly Part[] {
-  if (notice.kind !== 'server_away') return [];
+function serverAwayPart(projection: Projection, notice: Extract<Notice, { kind: 'server_away' }>): Part {
   const { server: mcp_server_name, detail: message, unauthorized } = notice;
   const type = 'session.error';
   const facts = { mcp_server_name, message, retry_status: { type: 'retrying' } as const };
@@ -132,7 +136,24 @@ function noticeParts(projection: Projection, notice: Notice): readonly Part[] {
     ? ({ ...facts, type: 'mcp_authentication_failed_error' } as const)
     : ({ ...facts, type: 'mcp_connection_failed_error' } as const);
   const id = partId(projection, projection.position, 'error', mcp_server_name);
-  return [{ id, type, make: (about) => ({ ...about, type, error }) }];
+  return { id, type, make: (about) => ({ ...about, type, error }) };
+}
+
+/** A report that was stored twice is told once. */
+function silentParts(projection: Projection, notice: Extract<Notice, { kind: 'workers_silent' }>): Step {
+  if (notice.work === projection.silent) return { parts: [], next: {} };
+  const error = {
+    type: 'unknown_error' as const,
+    message: noticeText(notice),
+    retry_status: { type: 'retrying' as const },
+  };
+  const type = 'session.error';
+  const part: Part = {
+    id: eventId(projection.session, 'silent', notice.work),
+    type,
+    make: (about) => ({ ...about, type, error }),
+  };
+  return { parts: [part], next: { silent: notice.work } };
 }
 
 function messagePart(projection: Projection, entry: Extract<Entry, { kind: 'user' }>): Part {
@@ -175,7 +196,8 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
     type: 'user.interrupt',
     make: (about) => ({ ...about, type: 'user.interrupt' }),
   };
-  return { parts: [part], next: { interrupts: projection.interrupts + 1 } };
+  const waiting = projection.waiting.map((wait) => ({ ...wait, isStopping: true as const }));
+  return { parts: [part], next: { interrupts: projection.interrupts + 1, waiting } };
 }
 
 /** A call of a later reply never belongs to a thread of an earlier one. */
@@ -239,5 +261,6 @@ function timeOf(entry: Entry): number | undefined {
   if (entry.kind === 'run_started' || entry.kind === 'reply') return entry.at;
   if (entry.kind === 'wait' || entry.kind === 'settled' || entry.kind === 'budget') return entry.at;
   if (entry.kind === 'run_ended') return entry.ended.at;
+  if (entry.kind === 'notice' && entry.notice.kind === 'workers_silent') return entry.notice.at;
   return entry.kind === 'steered' ? entry.steered.at : undefined;
 }

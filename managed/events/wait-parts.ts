@@ -36,7 +36,7 @@ function callsWaiting(projection: Projection, { calls: begun }: WaitEntry): Step
     return { call, why, id, thread };
   });
   const custom = begun.flatMap(({ call, why, thread }) =>
-    why === 'custom' && thread === undefined ? [placeInName(call).index] : [],
+    (why === 'custom' || why === 'worker') && thread === undefined ? [placeInName(call).index] : [],
   );
   const told = custom.flatMap((index) => {
     const known = calls[index];

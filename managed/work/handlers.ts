@@ -4,12 +4,22 @@ import { wasOffered } from '../../store/sandbox/offers.ts';
 import { invalid, ManagedError } from '../errors.ts';
 import { formatTime } from '../ids.ts';
 import { type ListRequest, pageOf } from '../pages.ts';
-import { environmentIn, type Handler, idIn, type ManagedRequest, type Paged, pageIn, type Parts } from '../request.ts';
+import {
+  environmentIn,
+  type Handler,
+  idIn,
+  type ManagedRequest,
+  type Paged,
+  pageIn,
+  type Parts,
+  sessionIn,
+} from '../request.ts';
 import { parseBody, parseQuery } from '../shapes/parse.ts';
 import * as shapes from '../shapes/work.ts';
 import type { ServedName } from '../surface.ts';
 import { makeEnvironmentKey, sessionToken, workSecret } from './credentials.ts';
-import { concludeOverdue } from './results.ts';
+import { showRefused } from './refused.ts';
+import { lookAfterLease } from './results.ts';
 import { isLive, openCall } from './view.ts';
 import type { FoundItem } from './work.ts';
 
@@ -34,7 +44,7 @@ export function workHandlers(parts: Parts) {
       if ((await environments.retrieve(environment)).archived_at !== null) return null;
       const { workerId: worker, closing, origin } = request;
       const found = await work.poll(environment, { worker, blockMs, reclaimMs }, closing);
-      return found ? await work.show(found, await secretOf(found, origin)) : null;
+      return found ? await work.show(found, await secretOf(found, parts.ports.publicUrl ?? origin)) : null;
     },
     'environments.work.ack': async (request) =>
       work.show(await work.ack(await queueIn(request), workIn(request), request.lease?.g)),
@@ -45,7 +55,7 @@ export function workHandlers(parts: Parts) {
       const g = request.lease?.g ?? item.lease?.g ?? 0;
       const isRetry = request.retries > 0 && request.lease !== undefined;
       const answer = await work.beat({ environment, work: id, g }, { expected, isRetry });
-      void concludeOverdue(parts, { environment, session: item.session, work: id, g });
+      void lookAfterLease(parts, { environment, session: item.session, work: id, g });
       return answer;
     },
     'environments.work.stop': async (request) => {
@@ -84,6 +94,11 @@ export function workHandlers(parts: Parts) {
       const key = await makeEnvironmentKey(stored, environment.id, { by: request.person, only });
       return { type: 'environment_key', environment_id: environment.id, key };
     },
+    'perdure.refused': async (request) => {
+      const session = sessionIn(request);
+      await parts.sessions.item(session);
+      return { data: await showRefused(parts.ports.store, session) };
+    },
     'perdure.fence': async (request) => {
       const { call: id } = parseQuery(shapes.fence, request.query);
       const lease = request.lease!;
@@ -92,6 +107,7 @@ export function workHandlers(parts: Parts) {
       const call = openCall(projection, id);
       const mayRun =
         call !== undefined &&
+        !call.isStopping &&
         (await isLive(parts, lease)) &&
         (await wasOffered(parts.ports.store, { session: lease.session, ...call }, lease));
       if (!mayRun) throw new ManagedError(403, `Not run: call ${id} is over, or your lease is`);

@@ -1,6 +1,7 @@
 // Leases of work items on Temporal (G76): each is a workflow with one activity whose heartbeats
 // come from here, so that the server's own timer finds a worker that is gone, whichever server
 // runs. Heartbeats make no history.
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   ActivityNotFoundError,
   type Client,
@@ -17,11 +18,15 @@ export type Leases = {
   open(input: LeaseInput): Promise<void>;
   /** Returns false when the lease has lapsed or has ended. */
   beat(lease: LeaseName): Promise<boolean>;
-  /** Ends a lease whose worker has left. */
+  /** Ends a lease whose worker has left; one whose watch does not begin in time lapses. */
   end(lease: LeaseName): Promise<void>;
   /** Returns when the last heartbeat came, in milliseconds since the epoch; null without one. */
   lastBeat(lease: LeaseName): Promise<number | null>;
 };
+
+/** Milliseconds for which the activity of a lease that ends at once is awaited, and between looks. */
+const BEGIN_MS = 5_000;
+const LOOK_MS = 100;
 
 export function temporalLeases(client: Client, taskQueue: string): Leases {
   const findActivity = async (lease: LeaseName) => {
@@ -38,6 +43,17 @@ export function temporalLeases(client: Client, taskQueue: string): Leases {
   const activityOf = (lease: LeaseName) => ({ workflowId: leaseId(lease), activityId: LEASE_ACTIVITY });
   const answered = <T>(doing: string, call: () => Promise<T>): Promise<T> =>
     callUntilAnswered(client, doing, call, impatient);
+  /** Returns false where the activity is over, or has not begun. */
+  const complete = (lease: LeaseName): Promise<boolean> =>
+    answered('end a lease', async () => {
+      try {
+        await client.activity.complete(activityOf(lease), { done: null });
+        return true;
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        return false;
+      }
+    });
   return {
     open: (input) =>
       answered('open a lease', async () => {
@@ -62,14 +78,11 @@ export function temporalLeases(client: Client, taskQueue: string): Leases {
           return (await orNull(isHeld(lease))) === true;
         }
       }),
-    end: (lease) =>
-      answered('end a lease', async () => {
-        try {
-          await client.activity.complete(activityOf(lease), { done: null });
-        } catch (error) {
-          if (!isGone(error)) throw error;
-        }
-      }),
+    end: async (lease) => {
+      const until = performance.now() + BEGIN_MS;
+      while (!(await complete(lease)) && (await orNull(isHeld(lease))) === true && performance.now() < until)
+        await pause(LOOK_MS);
+    },
     lastBeat: async (lease) => {
       const seconds = (await answered('look at a lease', () => orNull(findActivity(lease))))?.lastHeartbeatTime
         ?.seconds;

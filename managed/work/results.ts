@@ -1,10 +1,12 @@
 // Whose result counts (G58, G59): that of the lease that was given the call. Where no worker was,
 // anybody who may steer the session can give it, and this is the call's claim. Calls whose worker
 // keeps its lease and does not answer end after a while (G61).
-import { refuseLease } from '../../store/sandbox/item.ts';
-import { describeLost, findOffer, type Offer, offerCall, wasOffered } from '../../store/sandbox/offers.ts';
+import { refuseLease, requestStop, stateOf } from '../../store/sandbox/item.ts';
+import { findOffer, type Offer, offerCall, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
 import { ClientProblem } from '../../client/problem.ts';
+import { isOfWorker } from '../../workflows/contract/delegation.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { describeLost } from '../../workflows/contract/waits.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import type { OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
@@ -12,7 +14,7 @@ import type { ManagedPorts } from '../ports.ts';
 import type { Parts } from '../request.ts';
 import type { FoundSession } from '../sessions.ts';
 import type { SessionLease } from './credentials.ts';
-import { openCalls, toolOf } from './view.ts';
+import { openCalls, RESULTS, toolOf } from './view.ts';
 
 type Sending = { readonly found: FoundSession; readonly lease: SessionLease | undefined };
 
@@ -34,7 +36,7 @@ export async function requireOffer(
     if (await wasOffered(store, offered, lease)) return;
     throw new ManagedError(403, 'This call was not given to your lease: nothing was done');
   }
-  if (why !== 'sandbox') return;
+  if (!isOfWorker(why)) return;
   const claim = { work: BY_API, g: 0, at: now() };
   if ((await wasOffered(store, offered, claim)) || (await offerCall(store, offered, claim))) return;
   throw new ManagedError(400, 'A worker has this call: its result is the worker’s to give');
@@ -44,21 +46,48 @@ export async function requireOffer(
 const CALL_MS = 15 * 60_000;
 
 /**
- * Looks beside each heartbeat whether a result was lost on its way. Never throws: what fails is
- * logged, and the next one looks again.
+ * Looks beside each heartbeat whether a result was lost on its way, and whether the worker has had
+ * nothing to do for long. Never throws: what fails is logged, and the next one looks again.
  */
-export async function concludeOverdue(parts: Parts, lease: SessionLease): Promise<void> {
+export async function lookAfterLease(parts: Parts, lease: SessionLease): Promise<void> {
   try {
     const found = await parts.sessions.find(lease.session);
-    const { projection } = await parts.sessions.timeline(found);
-    for (const open of openCalls(projection)) {
-      const offer = await findOffer(parts.ports.store, { session: lease.session, ...open }, lease);
-      if (offer && (await isOverdue(parts, lease, offer))) await giveLost(parts, lease.session, open.call, offer);
-    }
+    const timeline = await parts.sessions.timeline(found);
+    await concludeOverdue(parts, lease, timeline);
+    await stopIdle(parts, lease, timeline);
   } catch (error) {
     parts.ports.log(`managed agents: calls of session ${lease.session} were not looked at: ${lineOf(error)}`);
   }
 }
+
+async function concludeOverdue(parts: Parts, lease: SessionLease, { projection }: Timeline): Promise<void> {
+  for (const open of openCalls(projection)) {
+    const offer = await findOffer(parts.ports.store, { session: lease.session, ...open }, lease);
+    if (offer && (await isOverdue(parts, lease, offer))) await giveLost(parts, lease.session, open.call, offer);
+  }
+}
+
+/** A worker that waits for a person stays as long as its lease; the next one comes with the next call (G97). */
+async function stopIdle({ ports, queues }: Parts, lease: SessionLease, timeline: Timeline): Promise<void> {
+  const { idleLeaseMs, now, store } = ports;
+  if (idleLeaseMs === undefined) return;
+  const queue = queues.of(lease.environment);
+  const item = (await queue.items()).get(lease.work);
+  if (item === undefined || refuseLease(item, lease.g) !== null || stateOf(item) !== 'active') return;
+  const since = Math.max(item.lease?.startedAt ?? Infinity, lastResultAt(timeline));
+  if (now() - since < idleLeaseMs) return;
+  for (const { call, why } of timeline.projection.waiting) {
+    const open = { session: lease.session, call, tool: toolOf(timeline.projection, call) };
+    if (isOfWorker(why) || (why === 'custom' && (await wasOffered(store, open, lease)))) return;
+  }
+  await queue.change(lease.work, 'perdure', (newest, at) =>
+    newest.lease?.g === lease.g ? requestStop(newest, at) : 'superseded',
+  );
+}
+
+/** Returns milliseconds since the epoch; 0 before the first. */
+const lastResultAt = ({ facts }: Timeline): number =>
+  (facts.findLast(({ type }) => RESULTS.has(type))?.at ?? 0) / 1_000;
 
 /** An offer of a lease that is over was recorded while that was concluded. A person has no lease. */
 async function isOverdue({ ports, queues }: Parts, { environment }: SessionLease, offer: Offer): Promise<boolean> {
@@ -67,6 +96,34 @@ async function isOverdue({ ports, queues }: Parts, { environment }: SessionLease
   const item = (await queues.of(environment).items()).get(offer.work);
   const refusal = item ? refuseLease(item, offer.g) : 'stopped';
   return refusal === 'stopped' || refusal === 'superseded';
+}
+
+const NOT_RUN = 'Not run: interrupted before a worker had it.';
+const NOT_AWAITED = 'Interrupted: its result was not awaited.';
+
+/**
+ * Ends the calls of an interrupted session that no worker has, at once: nobody is given them any
+ * more (G96). Never throws: what fails is logged, and the session ends them after a while.
+ */
+export async function endUngiven(
+  { store, giveResult, log, now }: Pick<ManagedPorts, 'store' | 'giveResult' | 'log' | 'now'>,
+  projection: Timeline['projection'],
+  by: string,
+): Promise<void> {
+  const { session } = projection;
+  try {
+    for (const open of openCalls(projection)) {
+      const showing = showingOf(open.tool);
+      // A worker may have been given it under a lease that is not known here.
+      if (showing === 'each_lease') continue;
+      if (!(await offerCall(store, { session, ...open }, { work: BY_API, g: 0, at: now() }))) continue;
+      const text = showing === 'always' ? NOT_AWAITED : NOT_RUN;
+      const result = { body: { kind: 'text', text }, isError: true } as const;
+      await giveResult(session as SessionId, { call: open.call, result, by });
+    }
+  } catch (error) {
+    log(`managed agents: calls of the interrupted session ${session} end later: ${lineOf(error)}`);
+  }
 }
 
 async function giveLost({ ports }: Parts, session: string, call: string, offer: Offer): Promise<void> {

@@ -4,8 +4,9 @@ import { refuseLease, stateOf } from '../../store/sandbox/item.ts';
 import { offerCall } from '../../store/sandbox/offers.ts';
 import type { WorkQueues } from '../../store/sandbox/queue.ts';
 import type { Store } from '../../store/values/store.ts';
+import { isOfWorker } from '../../workflows/contract/delegation.ts';
 import { placeInName } from '../../workflows/contract/waits.ts';
-import type { EventFact } from '../events/parts.ts';
+import type { EventFact, OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
 import type { SessionLease } from './credentials.ts';
 
@@ -17,7 +18,7 @@ export type ViewParts = {
 /** Types of events that have a runner execute something. */
 const CALLS: ReadonlySet<EventFact['type']> = new Set(['agent.tool_use', 'agent.custom_tool_use']);
 
-const RESULTS: ReadonlySet<EventFact['type']> = new Set(['user.tool_result', 'user.custom_tool_result']);
+export const RESULTS: ReadonlySet<EventFact['type']> = new Set(['user.tool_result', 'user.custom_tool_result']);
 
 export const isCall = ({ type }: EventFact): boolean => CALLS.has(type);
 
@@ -92,7 +93,7 @@ async function offerFact(
   { id }: EventFact,
 ): Promise<boolean> {
   const open = openCall(projection, id);
-  if (open === undefined) return false;
+  if (open === undefined || open.isStopping) return false;
   const { store, now } = parts.ports;
   const { session, work, g } = lease;
   return (await offerCall(store, { session, ...open }, { work, g, at: now() })) && isLive(parts, lease);
@@ -115,7 +116,7 @@ export async function isOver({ queues }: LeaseParts, { environment, work, g }: S
   return item === undefined || refuseLease(item, g) !== null;
 }
 
-type OpenCall = { readonly call: string; readonly tool: string; readonly why: string };
+type OpenCall = Pick<OpenWait, 'call' | 'why' | 'isStopping'> & { readonly tool: string };
 
 /** Returns the name of a call's tool. */
 export const toolOf = ({ calls }: Timeline['projection'], call: string): string =>
@@ -124,11 +125,11 @@ export const toolOf = ({ calls }: Timeline['projection'], call: string): string 
 /** Returns the calls that wait for a worker. */
 export const openCalls = (projection: Timeline['projection']): readonly OpenCall[] =>
   projection.waiting.flatMap(({ call, why }) =>
-    why === 'sandbox' ? [{ call, tool: toolOf(projection, call), why }] : [],
+    isOfWorker(why) ? [{ call, tool: toolOf(projection, call), why }] : [],
   );
 
 /** Returns a call that waits for a result, by its event's id. */
 export function openCall(projection: Timeline['projection'], id: string): OpenCall | undefined {
   const found = projection.waiting.find((wait) => wait.id === id && wait.why !== 'ask');
-  return found && { call: found.call, tool: toolOf(projection, found.call), why: found.why };
+  return found && { ...found, tool: toolOf(projection, found.call) };
 }

@@ -142,6 +142,12 @@ export const notice = standFor<Notice>()(
     }),
     textNotice('hook_failed', ['hook', 'detail']),
     z.strictObject({
+      kind: z.literal('workers_silent'),
+      work: z.string().describe('the last item of work'),
+      items: wholeNumber.describe('items in a row whose workers sent no heartbeat'),
+      at: z.number().describe('milliseconds since the epoch'),
+    }),
+    z.strictObject({
       kind: z.literal('preamble_changed'),
       parts: z
         .array(z.strictObject({ name: z.string(), text: z.string(), foreign: z.literal(true).optional() }))

@@ -150,6 +150,7 @@ const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
   compaction_failed: true,
   repaired: true,
   hook_failed: true,
+  workers_silent: true,
   preamble_changed: true,
   forked: true,
   host_changed: true,

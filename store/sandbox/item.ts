@@ -10,6 +10,8 @@ export type WorkItem = {
   readonly from: number;
   /** Items of the session in a row whose worker left calls open; 0 for the first. */
   readonly repeats: number;
+  /** Items of the session in a row before it whose worker sent no heartbeat; absent for none. */
+  readonly silent?: number;
   readonly metadata: Readonly<Record<string, string>>;
   readonly lease?: Lease;
   readonly stopRequestedAt?: number;
@@ -107,8 +109,13 @@ export function itemAfter(last: WorkItem, now: number): WorkItem {
   const { startedAt = Infinity } = last.lease ?? {};
   const repeats = now - startedAt >= SERVED_MS ? 1 : last.repeats + 1;
   const pause = repeats === 1 ? 0 : Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** (repeats - 2));
-  return { ...newItem(last.session, now), from: now + pause, repeats };
+  const silent = silentAfter(last);
+  return { ...newItem(last.session, now), from: now + pause, repeats, ...(silent > 0 && { silent }) };
 }
+
+/** Counts the items in a row whose worker sent no heartbeat, this one included (G78). */
+export const silentAfter = ({ lease, silent = 0 }: WorkItem): number =>
+  lease?.startedAt === undefined ? silent + 1 : 0;
 
 export const newItem = (session: string, now: number): WorkItem => ({
   session,

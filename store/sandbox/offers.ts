@@ -65,10 +65,6 @@ async function readRecord(store: Store, key: string): Promise<Offer | null> {
   return data;
 }
 
-/** The result of a call whose worker is gone: nobody knows what became of it (L40). */
-export const describeLost = ({ at }: Offer): string =>
-  `outcome unknown: the sandbox was given this call at ${new Date(at).toISOString()}, and its worker has not answered. It may have taken effect: check before repeating it. The sandbox may be a new one, without files that were only there.`;
-
 /** Tells whether the call was shown to this lease. Throws StoreError. */
 export async function wasOffered(store: Store, call: ToolCall, lease: LeaseName): Promise<boolean> {
   if (showingOf(call.tool) === 'always') return true;

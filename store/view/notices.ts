@@ -116,6 +116,7 @@ export function noticeForModel(notice: Notice): string | null {
     case 'server_away':
     case 'compaction_failed':
     case 'hook_failed':
+    case 'workers_silent':
       return null;
   }
 }

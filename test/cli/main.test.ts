@@ -45,6 +45,23 @@ test.each<[string, readonly string[], string]>([
   ['a position that is none', ['snip', 's-1', 'x'], '"x" is not the position of an entry'],
   ['a configuration that is not there', ['worker', '--config', 'none.mjs'], 'none.mjs cannot be read'],
   ['a configuration that is not there, for a run', ['run', '--config', 'none.mjs', 'do it'], 'none.mjs cannot be read'],
+  [
+    'a flag of agents without them',
+    ['serve', '--managed-url', 'https://a.example'],
+    '--managed-url belongs to --managed',
+  ],
+  [
+    'a lease that is too short',
+    ['serve', '--managed', 'agents', '--managed-lease', '1s'],
+    '--managed-lease 1s: give from 10s to 5m',
+  ],
+  ...['agents.example', 'ftp://a.example', 'https://a.example/?b', 'https://u:p@a.example'].map(
+    (url): [string, readonly string[], string] => [
+      `the public address ${url}`,
+      ['serve', '--managed', 'agents', '--managed-url', url],
+      'give an address such as https://agents.example',
+    ],
+  ),
   ['a limit that is no number', ['list', '--limit', 'all'], 'give a whole number'],
 ])('refuses %s in one line on standard error, with status 2, and starts nothing', async (_what, args, sentence) => {
   const { status, out, err, data } = await perdure(args);

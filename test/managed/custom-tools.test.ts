@@ -1,6 +1,6 @@
 // Custom tools of agents: what is kept of them, and what is refused before a session has them.
 import { describe, expect, test } from 'vitest';
-import { AGENT, post, stagedManaged } from './staged.ts';
+import { AGENT, post, stagedManaged, text } from './staged.ts';
 
 describe('custom tools of an agent', () => {
   const custom = {
@@ -18,6 +18,22 @@ describe('custom tools of an agent', () => {
       tools: [{ type: 'agent_toolset_20260401' }, { ...custom, input_schema }],
     });
     expect(tools[1]).toEqual({ ...custom, input_schema });
+  });
+
+  test('that the server names as workers’ own are theirs in a self-hosted environment alone (G57)', async () => {
+    const { client, calls } = stagedManaged({ workerTools: ['get_order'] });
+    const other = { ...custom, name: 'get_price' };
+    const agent = await client.beta.agents.create({ ...AGENT, tools: [custom, other] });
+    const own = await client.beta.environments.create({ name: 'own', config: { type: 'self_hosted' } });
+    const owners = async (environment_id: string): Promise<unknown> => {
+      const { id } = await client.beta.sessions.create({ agent: agent.id, environment_id });
+      await client.beta.sessions.events.send(id, { events: [text('Go.')] });
+      return calls.at(-1)?.[4];
+    };
+    expect(await owners(own.id)).toMatchObject({ ifNew: { outsideTools: [{ by: 'worker' }, { by: 'custom' }] } });
+    expect(await owners('env_default')).toMatchObject({
+      ifNew: { outsideTools: [{ by: 'custom' }, { by: 'custom' }] },
+    });
   });
 
   const wrongs: readonly (readonly [string, object])[] = [

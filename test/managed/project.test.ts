@@ -137,6 +137,21 @@ describe('a turn', () => {
   });
 });
 
+test('workers that take work and send no heartbeat are an error that is told once (G78)', () => {
+  const silent = (work: string, items = 5): Entry => ({
+    kind: 'notice',
+    notice: { kind: 'workers_silent', work, items, at: T + 20_000 },
+  });
+  const events = written(project([...turn.slice(0, 3), silent('work_1'), silent('work_1'), silent('work_2')]));
+  const errors = events.filter((event) => event.type === 'session.error');
+  expect(errors).toMatchObject(
+    [1, 2].map(() => ({ error: { type: 'unknown_error', retry_status: { type: 'retrying' } } })),
+  );
+  expect(errors[0]?.error.message).toContain('5 items of work in a row ended without a heartbeat');
+  expect(errors[0]?.processed_at).toBe(formatMicros((T + 20_000) * 1_000));
+  expect(new Set(errors.map(({ id }) => id)).size).toBe(2);
+});
+
 describe('the end of a run', () => {
   const ends: readonly (readonly [Terminal, string | null, string])[] = [
     [{ reason: 'completed' }, null, 'end_turn'],

@@ -1,6 +1,8 @@
 // The section of agents on the ops page, as a browser opens it. No port is opened.
 import { expect, test } from 'vitest';
 import { managedApp } from '../../managed/app.ts';
+import { stop, takeLease } from '../../store/sandbox/item.ts';
+import { WorkQueue } from '../../store/sandbox/queue.ts';
 import { stagedPage } from '../support/page-ports.ts';
 import { AGENT, stagedManaged, text } from './staged.ts';
 
@@ -32,6 +34,34 @@ test('agents are listed with model, tools, version and open sessions, and lead t
   expect(one).toContain(`<a href="/sessions/${told.id}">Told</a>`);
   expect(one).toContain('Silent');
   expect(one).not.toContain(`/sessions/${silent.id}`);
+});
+
+test('the queue of an environment of your own is shown with its items, workers and leases (O11 G76)', async () => {
+  const staged = stagedManaged();
+  const { agents, environments, sessions } = staged.client.beta;
+  const own = await environments.create({ name: 'Lab <1>', config: { type: 'self_hosted' } });
+  const agent = await agents.create(AGENT);
+  const titles = ['First', 'Second', 'Third'];
+  for (const title of titles) {
+    const { id } = await sessions.create({ agent: agent.id, environment_id: own.id, title });
+    await sessions.events.send(id, { events: [text('Go.')] });
+  }
+  const queue = new WorkQueue({ store: staged.store, now: Date.now }, own.id);
+  const claimed = async (worker: string) => (await queue.claim({ worker, reclaimMs: 60_000 }))!.id;
+  const [first, second] = [await claimed('w-1'), await claimed('<w-2>')];
+  await queue.change(first, 'w-1', (item, now) => takeLease(item, 1, now, '000001'));
+  const page = await pageBeside(staged);
+  expect(await page.text('/agents')).toContain(`<a href="/agents/environments/${own.id}">Lab &lt;1&gt;</a>`);
+  const shown = await page.text(`/agents/environments/${own.id}`);
+  expect(shown).toContain('1 queued · 1 handed out · 0 workers poll this server');
+  for (const words of [...titles, first, second, 'active', 'handed out', 'w-1', '&lt;w-2&gt;'])
+    expect(shown).toContain(words);
+  expect(shown).not.toContain('<w-2>');
+  await queue.change(second, 'ana', stop);
+  const after = await page.text(`/agents/environments/${own.id}`);
+  expect(after.indexOf(second)).toBeGreaterThan(after.indexOf(first));
+  for (const id of ['env_default', `env_${'0'.repeat(26)}`])
+    expect((await page.ask(`/agents/environments/${id}`)).status).toBe(404);
 });
 
 test('whatever an agent is called is text, and an agent that does not exist has no view', async () => {

@@ -12,7 +12,7 @@ import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts
 import type { GivenResult, SettledEntry, WaitingCall } from '../../workflows/contract/waits.ts';
 import { callBlock, outcome, outcomes, reply, runEnded } from '../support/transcript.ts';
 import { description } from '../client/support.ts';
-import { AGENT, codeOf, errorOf, stagedManaged, text, token } from './staged.ts';
+import { AGENT, codeOf, errorOf, HEADERS, stagedManaged, text, token } from './staged.ts';
 
 const SESSION = `sesn_${'a'.repeat(26)}`;
 const T = 1_770_000_000_000;
@@ -226,6 +226,35 @@ describe('what is sent to a session that waits', () => {
     const other = await errorOf(send(result(custom, 'lost')));
     expect([other.status, other.message]).toEqual([400, expect.stringContaining('by a user.custom_tool_result')]);
     expect(given).toHaveLength(1);
+  });
+
+  test('is kept where it is refused, once, and listed for whoever looks (G50)', async () => {
+    const { as, ask, send, custom, id } = await staged([
+      { entries: [...asked(), both, settled('1.1.0', 'result', { result: shipped, by: OWNER })] },
+    ]);
+    await send(result(custom, 'shipped'));
+    for (const words of ['lost', 'lost', 'found'])
+      expect((await errorOf(send(result(custom, words)))).status).toBe(400);
+    const headers = { ...HEADERS, 'x-api-key': token('look') };
+    const path = `/x/perdure/sessions/${id}/refused`;
+    const kept = {
+      type: 'refused_result',
+      tool_use_id: custom,
+      reason: 'late',
+      by: OWNER,
+      work_id: null,
+      is_error: false,
+    };
+    expect(await (await ask(path, { headers })).json()).toEqual({
+      data: ['lost', 'found'].map((words) => ({
+        ...kept,
+        created_at: expect.any(String) as unknown,
+        content: [{ type: 'text', text: words }],
+      })),
+    });
+    await as('secret').beta.sessions.archive(id);
+    await as('secret').beta.sessions.delete(id);
+    expect((await ask(path, { headers })).status).toBe(404);
   });
 
   test('may be confirmed by whoever decides, and nothing else may be sent by them (G19)', async () => {

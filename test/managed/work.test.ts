@@ -6,7 +6,8 @@ import type { ManagedPorts } from '../../managed/ports.ts';
 import { stateOf } from '../../store/sandbox/item.ts';
 import { WorkQueue } from '../../store/sandbox/queue.ts';
 import { description } from '../client/support.ts';
-import { AGENT, codeOf, collect, errorOf, HEADERS, post, type Staged, stagedManaged, token } from './staged.ts';
+import { until } from '../support/until.ts';
+import { AGENT, codeOf, collect, errorOf, HEADERS, post, type Staged, stagedManaged, text, token } from './staged.ts';
 
 async function staged(changes: Partial<ManagedPorts> = {}) {
   let clock = Date.now();
@@ -59,6 +60,32 @@ test('a worker polls, acknowledges, takes the lease, keeps it and leaves (G76 G7
   const again = errorOf(work.stop(item.id, { environment_id: environment, force: true }));
   expect((await again).status).toBe(409);
   expect((await errorOf(own.beta.sessions.retrieve(session))).status).toBe(403);
+});
+
+test('an item names the address that it was polled at, or the public one where there is one (G81)', async () => {
+  for (const [publicUrl, expected] of [
+    [undefined, 'http://localhost'],
+    ['https://agents.example/managed', 'https://agents.example/managed'],
+  ] as const) {
+    const { worker, queue, environment, session } = await staged({ publicUrl });
+    await queue.ensure(session, 'ana');
+    const { secret } = (await worker.beta.environments.work.poll(environment))!;
+    expect(JSON.parse(Buffer.from(secret!, 'base64url').toString())).toMatchObject({ api_base_url: expected });
+  }
+});
+
+test('a heartbeat is answered while the calls of its session are being looked at (G61 G76)', async () => {
+  const looks: string[] = [];
+  const newestStep = (session: string) => {
+    looks.push(session);
+    return new Promise<never>(() => {});
+  };
+  const { client, worker, environment, session } = await staged({ newestStep });
+  await client.beta.sessions.events.send(session, { events: [text('Go.')] });
+  const { id } = (await worker.beta.environments.work.poll(environment))!;
+  const { last_heartbeat } = await beat(worker, environment, id, 'NO_HEARTBEAT');
+  expect(await beat(worker, environment, id, last_heartbeat)).toMatchObject({ lease_extended: true });
+  await until(() => looks.length === 2);
 });
 
 test('of two workers on one item the second first heartbeat is refused (G77 B3)', async () => {

@@ -5,9 +5,9 @@ import { emptyProjection, type OpenWait, type ReplyCall } from '../../managed/ev
 import type { Timeline } from '../../managed/events/timelines.ts';
 import type { FoundSession } from '../../managed/sessions.ts';
 import { findTarget } from '../../managed/settle.ts';
-import { concludeOverdue, requireOffer } from '../../managed/work/results.ts';
+import { endUngiven, lookAfterLease, requireOffer } from '../../managed/work/results.ts';
 import { isOver, listForWorker, offerToWorker, streamToWorker } from '../../managed/work/view.ts';
-import { lapse, requestStop, takeLease } from '../../store/sandbox/item.ts';
+import { lapse, requestStop, stateOf, takeLease } from '../../store/sandbox/item.ts';
 import { type LeaseName, offerCall } from '../../store/sandbox/offers.ts';
 import { WorkQueues } from '../../store/sandbox/queue.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -128,6 +128,71 @@ test('a lease is over once it has lapsed, was followed by another or is unknown'
   expect(await isOver({ queues: new WorkQueues({ store: parts.ports.store, now: () => 1 }) }, own)).toBe(true);
 });
 
+test('nobody is shown a call that an interrupt has come for, and its result still counts (G96)', async () => {
+  const { parts, lease } = await staged();
+  const own = await lease();
+  const open = timeline(['bash', 'read'], [0, 1]);
+  const waiting = open.projection.waiting.map((wait) => ({ ...wait, isStopping: true as const }));
+  const stopping = { ...open, projection: { ...open.projection, waiting } };
+  expect(await offerToWorker(parts, own, stopping, open.facts)).toEqual([]);
+  expect(ids(await offerToWorker(parts, own, open, open.facts))).toEqual(['c0', 'c1']);
+  await requireOffer(parts.ports, stopping, { found: { id: 'sesn_1' } as FoundSession, lease: own }, waiting[0]!);
+});
+
+test('an interrupt ends at once what no worker has, and leaves what one may run (G96)', async () => {
+  const { parts, lease } = await staged();
+  const own = await lease();
+  const open = timeline(['bash', 'bash', 'write', 'read'], [0, 1, 2, 3]);
+  await offerToWorker(parts, own, open, open.facts.slice(0, 1));
+  const given: unknown[] = [];
+  const ports = {
+    ...parts.ports,
+    log: () => undefined,
+    giveResult: async (...update: unknown[]) => void given.push(update),
+  };
+  await endUngiven(ports, open.projection, 'ann');
+  expect(given).toMatchObject([
+    [
+      'sesn_1',
+      { call: '1.1.1', by: 'ann', result: { isError: true, body: { text: expect.stringContaining('Not run') } } },
+    ],
+    ['sesn_1', { call: '1.1.3', by: 'ann', result: { isError: true } }],
+  ]);
+  expect(ids(await offerToWorker(parts, own, open, open.facts.slice(1, 2)))).toEqual([]);
+});
+
+describe('a worker without an open call', () => {
+  const tended = async (now: number, open: Timeline, idleLeaseMs: number | undefined = 600_000) => {
+    const { parts, queue, lease } = await staged();
+    const own = await lease();
+    if (open.projection.waiting.length > 0) await offerToWorker(parts, own, open, open.facts);
+    const ports = { ...parts.ports, idleLeaseMs, now: () => now, log: (line: string) => expect(line).toBe('') };
+    const sessions = { find: async () => ({}), timeline: async () => open };
+    await lookAfterLease({ ports, queues: parts.queues, sessions } as never, own);
+    return stateOf((await queue.items()).get(own.work)!);
+  };
+  const rested = (at: number): Timeline => {
+    const one = timeline(['bash'], [], [result(0)]);
+    return { ...one, facts: one.facts.map((each) => ({ ...each, at: at * 1_000 })) };
+  };
+
+  test('is asked to stop once that has lasted since its last result, where the server says so (G97)', async () => {
+    expect(await tended(600_000, timeline([], []))).toBe('active');
+    expect(await tended(600_001, timeline([], []))).toBe('stopping');
+    expect(await tended(700_000, rested(100_001))).toBe('active');
+    expect(await tended(700_001, rested(100_001))).toBe('stopping');
+    expect(await tended(700_001, rested(100_001), Infinity)).toBe('active');
+  });
+
+  test('is left alone while it runs a call, a custom one too, but not for one that an app answers (G97)', async () => {
+    const late = 800_000;
+    expect(await tended(late, timeline(['bash'], [0]))).toBe('active');
+    expect(await tended(late, timeline(['get_order'], [0], [], 'custom'))).toBe('active');
+    const ofApp = timeline(['get_order'], [0], [], 'custom');
+    expect(await tended(late, { ...ofApp, facts: [] })).toBe('stopping');
+  });
+});
+
 describe('a result', () => {
   const found = { id: 'sesn_1' } as FoundSession;
 
@@ -174,7 +239,7 @@ describe('a result', () => {
         giveResult: async (...update: readonly unknown[]) => void given.push(update),
       };
       const sessions = { find: async () => found, timeline: async () => open };
-      return concludeOverdue({ ports, queues: parts.queues, sessions } as never, own);
+      return lookAfterLease({ ports, queues: parts.queues, sessions } as never, own);
     };
     await conclude(15 * 60_000);
     expect(given).toEqual([]);

@@ -28,12 +28,16 @@ const waitsIn = (entries: readonly Entry[]) =>
     entry.kind === 'wait' || entry.kind === 'settled' ? [entry] : [],
   );
 
+async function toldEntries(h: Harness, session: OpenSession): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for await (const { entry } of clientOf(h).transcript(session.id)) entries.push(entry);
+  return entries;
+}
+
 /** Returns the entries once the session has told of this many waits and ends. */
 const toldWaits = (h: Harness, session: OpenSession, count: number) =>
   until(async () => {
-    const entries: Entry[] = [];
-    for await (const { entry } of clientOf(h).transcript(session.id)) entries.push(entry);
-    const waits = waitsIn(entries);
+    const waits = waitsIn(await toldEntries(h, session));
     return waits.length >= count && waits;
   });
 
@@ -145,20 +149,73 @@ describe('an outside call', () => {
     await keepHistory('an outside call that an interrupt ends (G37 L48)', session.handle);
   });
 
-  test('of a sandbox that an interrupt ends may still be running there, and the model reads so (G96)', async () => {
-    const h = await opened([reply([toolUse('bash', { command: 'make' })]), reply('Never.')]);
-    const outsideTools = sandboxTools(['bash']);
+  describe('of a sandbox that an interrupt ends', () => {
+    const interrupted = async () => {
+      const h = await opened([reply([toolUse('bash', { command: 'make' })]), reply('Never.')]);
+      const session = await h.open('Go.', {
+        ...waiting,
+        environment: 'env_1',
+        outsideTools: sandboxTools(['bash']),
+        permissions: { allow: ['bash'] },
+      });
+      await toldWaits(h, session, 1);
+      await clientOf(h).interrupt(session.id, { by: 'ann' });
+      return { h, session };
+    };
+    const kindsOf = async (session: OpenSession) =>
+      (await session.entries())
+        .map(({ kind }) => kind)
+        .filter((kind) => ['wait', 'steered', 'settled', 'outcomes', 'run_ended'].includes(kind));
+
+    test('has ten seconds for its result, and may go on there without one, as the model reads (G96)', async () => {
+      const { session } = await interrupted();
+      expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools' } });
+      const told = expect.stringContaining('outcome unknown: interrupted, and the sandbox may go on with it') as string;
+      expect(await outcomesOf(session)).toMatchObject([{ index: 0, isError: true, content: told }]);
+      const ended = ['wait', 'steered', 'settled', 'outcomes', 'run_ended'];
+      expect(await kindsOf(session)).toEqual(ended);
+      await keepHistory('a sandbox call that an interrupt ends without its result (G96)', session.handle);
+    });
+
+    test('has the result that comes within that time, after the interrupt is stored (G96)', async () => {
+      const { h, session } = await interrupted();
+      await until(async () => (await toldEntries(h, session)).some(({ kind }) => kind === 'steered'));
+      await give(session, '1.1.0', 'made');
+      await session.ended(1);
+      expect(await outcomesOf(session)).toMatchObject([{ content: 'made', isError: false }]);
+      expect((await kindsOf(session)).slice(0, 2)).toEqual(['wait', 'steered']);
+      await keepHistory('a sandbox call whose result comes after an interrupt (G96)', session.handle);
+    });
+
+    test('ends at once where the session is closed meanwhile (G96 L49)', async () => {
+      const { h, session } = await interrupted();
+      await until(async () => (await toldEntries(h, session)).some(({ kind }) => kind === 'steered'));
+      await clientOf(h).cancel(session.id, { by: 'ann' });
+      await session.ended(1);
+      expect((await kindsOf(session)).filter((kind) => kind === 'settled')).toHaveLength(1);
+    });
+  });
+
+  test('notes for people that workers are silent, while a call waits for them alone (G78)', async () => {
+    const h = await opened([reply([toolUse('bash', { command: 'make' })]), reply('Done.')]);
     const session = await h.open('Go.', {
       ...waiting,
       environment: 'env_1',
-      outsideTools,
+      outsideTools: sandboxTools(['bash']),
       permissions: { allow: ['bash'] },
     });
     await toldWaits(h, session, 1);
-    await clientOf(h).interrupt(session.id, { by: 'ann' });
+    const report = (work: string, updateId = work) =>
+      session.handle.executeUpdate(UPDATES.reportWorkers, { args: [{ work, items: 5 }], updateId });
+    for (const _ of [1, 2]) await report('work_1');
+    expect(await refusal(report('w'.repeat(300), 'long'))).toContain('names no item of work');
+    await give(session, '1.1.0', 'made');
     await session.ended(1);
-    const told = expect.stringContaining('it may still be running there') as string;
-    expect(await outcomesOf(session)).toMatchObject([{ index: 0, isError: true, content: told }]);
+    expect(await refusal(report('work_2'))).toContain('no call waits for a sandbox');
+    const notices = (await session.entries()).flatMap((entry) => (entry.kind === 'notice' ? [entry.notice] : []));
+    expect(notices).toMatchObject([{ kind: 'workers_silent', work: 'work_1', items: 5 }]);
+    expect(JSON.stringify(h.bodies())).not.toContain('heartbeat');
+    await keepHistory('a sandbox whose workers are silent (G78)', session.handle);
   });
 
   test('is carried over a handover with the waits that are told, and told once (G37 L4)', async () => {

@@ -8,9 +8,10 @@ import { offerCall } from '../../store/sandbox/offers.ts';
 import { WorkQueue } from '../../store/sandbox/queue.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { sandboxTools } from '../../managed/work/tools.ts';
+import type { Notice } from '../../workflows/contract/activities.ts';
 import { leaseId } from '../../workflows/contract/lease.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { harness } from '../support/harness.ts';
+import { clientOf, harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
@@ -18,7 +19,10 @@ const environment = 'env_1';
 const sandboxed: Partial<RunOptions> = {
   recordWaits: true,
   environment,
-  outsideTools: sandboxTools(['bash', 'read']),
+  outsideTools: [
+    ...sandboxTools(['bash', 'read']),
+    { by: 'worker', name: 'get_order', description: 'Looks up.', input_schema: { type: 'object' } },
+  ],
   permissions: { allow: ['bash', 'read'] },
 };
 
@@ -37,6 +41,37 @@ async function staged(tool: string, input: object) {
   await offerCall(store, { session: session.id, call: '1.1.0', tool }, offer);
   return { h, session, queue, lease, leases, handle: h.client.workflow.getHandle(leaseId(lease)) };
 }
+
+test('a custom tool that workers own is queued for them, and its outcome is unknown when one is gone (G57)', async () => {
+  const { session, queue, lease, leases, handle } = await staged('get_order', {});
+  await leases.open({ ...lease, ttlMs: 1_000, graceMs: 100 });
+  await handle.result();
+  await session.ended(1);
+  const judged = (await session.entries()).flatMap((entry) => (entry.kind === 'reply' ? [entry.judged] : []));
+  expect(judged[0]).toEqual({ 0: 'custom' });
+  const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  expect(outcomes).toMatchObject([{ isError: true, content: expect.stringContaining('outcome unknown') as string }]);
+  expect((await queue.items()).size).toBe(1);
+});
+
+test('five items in a row without a heartbeat are noted for people, once (G78)', async () => {
+  const { h, session, queue, lease, leases, handle } = await staged('read', { file_path: 'a.txt' });
+  await leases.open({ ...lease, ttlMs: 1_000, graceMs: 0 });
+  await handle.result();
+  for (let n = 2; n <= 6; n += 1) {
+    const claimed = await until(() => queue.claim({ worker: 'w', reclaimMs: 600_000 }));
+    await leases.open({ ...lease, work: claimed.id, ttlMs: 1_000, graceMs: 0 });
+    await until(async () => stateOf((await queue.items()).get(claimed.id)!) === 'stopped');
+  }
+  await until(async () => (await queue.items()).size === 7);
+  const notices = await until(async () => {
+    const found: Notice[] = [];
+    for await (const { entry } of clientOf(h).transcript(session.id))
+      if (entry.kind === 'notice') found.push(entry.notice);
+    return found.length > 0 && found;
+  });
+  expect(notices).toMatchObject([{ kind: 'workers_silent', items: 5 }]);
+});
 
 test('a lease without heartbeats lapses: the outcome of what was given is unknown (G60)', async () => {
   const { session, queue, lease, leases, handle } = await staged('bash', { command: 'make' });

@@ -164,6 +164,11 @@ export type Notice =
    * told.
    */
   | PreambleChanged
+  /**
+   * So many items of work in a row, of which `work` is the last, ended without a heartbeat of their
+   * workers. Only people are told (G78).
+   */
+  | { readonly kind: 'workers_silent'; readonly work: string; readonly items: number; readonly at: number }
   /** The session goes on from a point of another one (T10). */
   | ForkNotice
   | HostChanged;

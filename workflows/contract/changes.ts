@@ -35,6 +35,7 @@ export const CHANGES: readonly string[] = [
   'perdure-prepared-compaction',
   'perdure-recount',
   'perdure-same-results',
+  'perdure-sandbox-interrupt',
   'perdure-session-budget',
   'perdure-summary-budget',
   'perdure-text-calls',

@@ -81,9 +81,12 @@ export type OutsideWork = { readonly kind: 'outside'; readonly by: OutsideKind }
 
 /**
  * `custom`: an app, through the API that the session was started by. `sandbox`: a worker of the
- * run's self-hosted environment (G74).
+ * run's self-hosted environment (G74). `worker`: such a worker, too, for a tool of its own (G57).
  */
-export type OutsideKind = 'custom' | 'sandbox';
+export type OutsideKind = 'custom' | 'sandbox' | 'worker';
+
+/** Whether workers of an environment carry such a call out, and nobody else. */
+export const isOfWorker = (kind: string): boolean => kind === 'sandbox' || kind === 'worker';
 
 export type Delegation = DelegatedWork | WaitWork | QuestionWork | OutsideWork | AgentWork | AgentRequest;
 

@@ -42,8 +42,8 @@ export const SIGNALS = {
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81),
- * `giveResult` a GivenResult (G53), `repair` a Repair, `rewind` a RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions`
- * OptionChanges for the next run, `topUp` a TopUp for the one under way, `changeRules` RuleChanges
+ * `giveResult` a GivenResult (G53), `reportWorkers` a SilentWorkers (G78), `repair` a Repair, `rewind` a
+ * RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions` OptionChanges for the next run, `topUp` a TopUp for the one under way, `changeRules` RuleChanges
  * for it, `move` a MoveRequest (T20); each is refused with a sentence. Those that change something,
  * from `rewind` on, take a Signed besides. At most a few in flight.
  */
@@ -60,6 +60,7 @@ export const UPDATES = {
   aside: 'aside',
   move: 'move',
   giveResult: 'giveResult',
+  reportWorkers: 'reportWorkers',
 } as const;
 /** Queries: `view` returns a SessionView, `elicited` an ElicitationEnd. */
 export const QUERIES = { view: 'view', elicited: 'elicited' } as const;

@@ -131,7 +131,7 @@ const VALID_NAME = /^[A-Za-z0-9_-]{1,128}$/;
 export function isOutsideTool(value: unknown): value is OutsideTool {
   const { by, name, description, input_schema } = (value ?? {}) as { readonly [Key in keyof OutsideTool]?: unknown };
   return (
-    (by === 'custom' || by === 'sandbox') &&
+    (by === 'custom' || by === 'sandbox' || by === 'worker') &&
     typeof name === 'string' &&
     VALID_NAME.test(name) &&
     typeof description === 'string' &&
@@ -143,6 +143,23 @@ export function isOutsideTool(value: unknown): value is OutsideTool {
 
 /** The argument of the update that gives an outside call its result. */
 export type GivenResult = { readonly call: string; readonly result: OutsideResult; readonly by?: string };
+
+const UNKNOWN = 'outcome unknown: ';
+const LOOK = 'It may have taken effect: check before repeating it.';
+
+/** The result of a call whose worker is gone: nobody knows what became of it (L40). */
+export const describeLost = ({ at }: { readonly at: number }): string =>
+  `${UNKNOWN}the sandbox was given this call at ${new Date(at).toISOString()}, and its worker has not answered. ${LOOK} The sandbox may be a new one, without files that were only there.`;
+
+/** The result of a call that was interrupted and whose worker has not answered since (G96). */
+export const INTERRUPTED_CALL = `${UNKNOWN}interrupted, and the sandbox may go on with it. ${LOOK}`;
+
+/** Tells whether a call was concluded by Perdure, without a result of its worker. */
+export const isLostEnd = ({ by, result }: SettledEntry): boolean =>
+  by === undefined && result?.isError === true && result.body.kind === 'text' && result.body.text.startsWith(UNKNOWN);
+
+/** The argument of the update that says that workers of a sandbox take work and do none. */
+export type SilentWorkers = { readonly work: string; readonly items: number };
 
 /** Bytes of the text of a result. */
 export const LARGEST_GIVEN = 1_500_000;

@@ -9,8 +9,8 @@ import {
   TemporalFailure,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { DelegatedEnd } from '../contract/delegation.ts';
-import { WAITS_CHANGE } from '../contract/waits.ts';
+import { type DelegatedEnd, isOfWorker } from '../contract/delegation.ts';
+import { INTERRUPTED_CALL, WAITS_CHANGE } from '../contract/waits.ts';
 import { describeBackgroundStart, performRequest } from './background.ts';
 import { childSessionId, childOf, type DelegatedTask, type Child } from './children.ts';
 import type { OpenDelegation } from './delegations.ts';
@@ -134,9 +134,26 @@ export function findEnd(session: HostSession, { key, until, message }: OpenDeleg
   return until <= Date.now() ? { kind: 'waited', by: 'time' } : null;
 }
 
+/** Milliseconds for which the result of an interrupted call is awaited (G96). */
+const INTERRUPT_MS = 10_000;
+
+/** A sandbox may go on with a call that was interrupted, or hears of it and gives what it has. */
+async function endInterrupted(session: HostSession, open: OpenDelegation, call: string): Promise<void> {
+  const { waits, delegations } = session;
+  const isEnded = (): boolean => findEnd(session, open) !== null;
+  if (isEnded() || !session.isInterrupted || !patched('perdure-sandbox-interrupt')) return;
+  await waits.noteStop();
+  await condition(() => isEnded() || !session.isInterrupted, INTERRUPT_MS);
+  if (isEnded()) return;
+  const result = { body: { kind: 'text', text: INTERRUPTED_CALL }, isError: true } as const;
+  delegations.settle(open.key, { kind: 'result', ...result });
+  await waits.settle({ call, how: 'result', result });
+}
+
 /** Asks the work to stop, and waits a bounded time for its end (L64). Nothing cancels this. */
 export function stopDelegation(session: HostSession, open: OpenDelegation): Promise<DelegatedEnd> {
   return CancellationScope.nonCancellable(async () => {
+    if (open.outside && isOfWorker(open.outside.by)) await endInterrupted(session, open, open.outside.call);
     const known = findEnd(session, open);
     if (!known && open.child !== undefined) await askToStop(open.child);
     const endNow = (): DelegatedEnd | null => findEnd(session, open);

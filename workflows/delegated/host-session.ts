@@ -3,6 +3,7 @@ import type { AgentOrigin } from '../contract/delegation.ts';
 import type { WorkspacePlace } from '../contract/hosts.ts';
 import type { SessionId } from '../contract/ids.ts';
 import type { PendingApproval, RunOptions, SessionHost, SessionInput } from '../contract/session.ts';
+import type { SettledEntry } from '../contract/waits.ts';
 import type { Delegations } from './delegations.ts';
 import type { GrantingRun } from './shares.ts';
 import type { RunTaken, SpentSince } from './spent.ts';
@@ -34,6 +35,13 @@ export type HostSession = {
   readonly granting: GrantingRun | null;
   /** Agents of the run tell it which of their calls wait. */
   readonly recordsThreads: boolean;
+  readonly waits: {
+    /** Stores what people did. */
+    noteStop(): Promise<void>;
+    settle(ended: Omit<SettledEntry, 'kind' | 'at'>): Promise<void> | undefined;
+  };
+  /** A person has interrupted the run, and has not ended the session. */
+  readonly isInterrupted: boolean;
   /** A person has ended the waits that are open. */
   readonly resumed: boolean;
 };

@@ -178,6 +178,11 @@ export class Session {
     return true;
   }
 
+  /** Whether a person has interrupted the run, and has not ended the session. */
+  get isInterrupted(): boolean {
+    return (this.stopped === 'interrupt' || this.stopped === 'message') && !this.root.consideredCancelled;
+  }
+
   /** Whether the waiting messages were interrupted before a run took them. */
   get interruptWaits(): boolean {
     return this.interrupted > 0;

@@ -2,7 +2,7 @@
 // ended, where the run asks for it (G37). What begins or ends in one workflow task is one commit,
 // made once nothing of the batch runs; whoever reads the transcript can then act on it.
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
-import type { Append } from '../contract/activities.ts';
+import type { Append, Notice } from '../contract/activities.ts';
 import type { Hash, SessionId } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/people.ts';
 import {
@@ -55,6 +55,8 @@ export class Waits {
   private pending: readonly (WaitEntry | SettledEntry)[] = [];
   /** Agents that have begun and are not stored yet. */
   private begun: readonly AgentWait[] = [];
+  /** What is stored before the ends of waits. */
+  private beside: readonly Append[] = [];
   private batch: WaitingBatch | null = null;
   private isWriting = false;
 
@@ -99,6 +101,16 @@ export class Waits {
     this.pending = [...this.pending, { kind: 'settled', ...ended, at: Date.now() }];
     this.change();
     return this.awaitSettled();
+  }
+
+  /** Stores a notice beside the waits. Resolves once it is stored. */
+  note(notice: Notice): Promise<void> {
+    return this.storeBeside([{ kind: 'notice', notice }]);
+  }
+
+  /** Stores what people did, before the calls that a stop ends have ended. */
+  async noteStop(): Promise<void> {
+    if (this.session.recordsWaits) await this.storeBeside(this.session.steered.take());
   }
 
   /** As `settle`, for a decision about a call. */
@@ -175,10 +187,17 @@ export class Waits {
     if (telling) await telling;
   }
 
+  private storeBeside(entries: readonly Append[]): Promise<void> {
+    this.beside = [...this.beside, ...entries];
+    this.change();
+    return this.awaitSettled();
+  }
+
   private takeEntries(): readonly Append[] {
-    const ended = this.pending;
+    for (const entry of this.pending) this.follows(entry);
+    const ended = [...this.beside, ...this.pending];
     this.pending = [];
-    for (const entry of ended) this.follows(entry);
+    this.beside = [];
     const agents = this.begun;
     this.begun = [];
     const calls = this.batch?.isQuiet ? this.batch.waiting.filter((each) => !this.told.has(waitKey(each))) : [];

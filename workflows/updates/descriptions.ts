@@ -8,6 +8,8 @@ export const UPDATE_DESCRIPTIONS: Readonly<Record<keyof typeof UPDATES, string>>
   answer: 'Answers a question: {"call": "…", "by": "ana", "body": {"kind": "text", "text": "…"}}.',
   giveResult:
     'Gives an outside call its result: {"call": "1.2.0", "result": {"body": {"kind": "text", "text": "…"}}}; "isError" says that it failed.',
+  reportWorkers:
+    'Notes for people that items of work in a row had workers without a heartbeat: {"work": "work_…", "items": 5}.',
   rewind:
     'Goes back to an earlier point, with the conversation, the files or both: {"from": "…", "to": "…", "files": […]}.',
   previewRewind: 'Says what a rewind of files would do, and does nothing: {"from": "…", "files": […]}.',

@@ -1,11 +1,11 @@
 // Takes the results of calls that somebody outside carries out (G53). Each counts once; one that is
 // late, or for a call that does not wait, is refused before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
-import { LARGEST_PLAIN } from '../contract/delegation.ts';
+import { isOfWorker, LARGEST_PLAIN } from '../contract/delegation.ts';
 import { isName, LONGEST_NAME, type MessageBody } from '../contract/people.ts';
 import { present } from '../contract/present.ts';
-import { UPDATES } from '../contract/session.ts';
-import { type GivenResult, LARGEST_GIVEN } from '../contract/waits.ts';
+import { LONGEST_ID, UPDATES } from '../contract/session.ts';
+import { type GivenResult, LARGEST_GIVEN, type SilentWorkers } from '../contract/waits.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import { isBody } from '../session/inbox.ts';
 import type { Session } from '../session/session.ts';
@@ -21,6 +21,22 @@ export function handleResults(session: Session): void {
   const validator = (given: GivenResult): void => refuse(callProblem(session, given) ?? resultProblem(given));
   const description = UPDATE_DESCRIPTIONS.giveResult;
   setHandler(defineUpdate<void, [GivenResult]>(UPDATES.giveResult), give, { validator, description });
+  handleReports(session);
+}
+
+function handleReports(session: Session): void {
+  const report = ({ work, items }: SilentWorkers) =>
+    session.waits.note({ kind: 'workers_silent', work, items, at: Date.now() });
+  const validator = (silent: SilentWorkers): void => refuse(reportProblem(session, silent));
+  const description = UPDATE_DESCRIPTIONS.reportWorkers;
+  setHandler(defineUpdate<void, [SilentWorkers]>(UPDATES.reportWorkers), report, { validator, description });
+}
+
+function reportProblem(session: Session, silent: Partial<SilentWorkers> | undefined): string | undefined {
+  const { work, items } = (silent ?? {}) as { readonly work?: unknown; readonly items?: unknown };
+  if (typeof work !== 'string' || work.length > LONGEST_ID) return 'the report names no item of work';
+  if (!Number.isSafeInteger(items)) return 'the report counts no items';
+  return session.waits.open.some(({ why }) => isOfWorker(why)) ? undefined : 'no call waits for a sandbox';
 }
 
 function findOpen({ delegations }: Session, call: string): OpenDelegation | undefined {

@@ -7,6 +7,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import { sessionsTokenFromSecret } from '@anthropic-ai/sdk/lib/environments/worker';
 import { expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../../worker/embedded/free-port.ts';
 import { reply, type Reply, toolUse } from '../../../scripted-model/index.ts';
@@ -17,10 +18,13 @@ import { until } from '../../support/until.ts';
 type Place = ReturnType<typeof cliPlace>;
 type Event = BetaManagedAgentsSessionEvent;
 
+/** Another name than the one that workers poll. */
+const publicUrl = (port: number): string => `http://localhost:${port}`;
+
 /** `lease`: longer than a busy machine takes for anything, where no lease is to lapse. */
-async function serve(place: Place, port: number, lease = '5m'): Promise<Command> {
-  const face = ['--managed', join(place.root, 'agents'), '--managed-lease', lease];
-  const command = place.start(['serve', '--port', `${port}`, ...face]);
+async function serve(place: Place, port: number, lease = '5m', flags: readonly string[] = []): Promise<Command> {
+  const face = ['--managed', join(place.root, 'agents'), '--managed-lease', lease, '--managed-url', publicUrl(port)];
+  const command = place.start(['serve', '--port', `${port}`, ...face, ...flags]);
   await until(() => command.out().includes('page '));
   onTestFinished(() => command.signal('SIGKILL'));
   return command;
@@ -31,18 +35,20 @@ type Options = {
   readonly lease?: string;
   /** Tools besides the toolset. */
   readonly tools?: NonNullable<AgentCreateParams['tools']>;
+  /** Flags of `perdure serve`. */
+  readonly flags?: readonly string[];
 };
 
 /** `script` gets the file that effects are written to. */
 async function managed(
   script: (log: string) => readonly Reply[],
-  { policy = 'always_allow', lease, tools = [] }: Options = {},
+  { policy = 'always_allow', lease, flags = [], tools = [] }: Options = {},
 ) {
   const log = join(tempDir(), 'log');
   const model = await modelFor(script(log));
   const place = cliPlace(model);
   const port = await findFreePort();
-  const server = await serve(place, port, lease);
+  const server = await serve(place, port, lease, flags);
   const apiKey = (await place.run('serve', '--token')).out.trim();
   const baseURL = `http://127.0.0.1:${port}`;
   const client = new Anthropic({ apiKey, authToken: null, baseURL, logLevel: 'off' });
@@ -204,6 +210,105 @@ test('a sandbox that is frozen past its lease changes nothing when it goes on (G
   expect(unknownIn(events)).toEqual([true, false]);
 });
 
+/** Takes the item of a session whose call waits, as a worker that sends one heartbeat by itself. */
+async function takeItem({ client, session, baseURL, environment, key }: Managed) {
+  await until(async () => (await listed(client, session)).some(({ type }) => type === 'session.status_idle'));
+  const { work } = new Anthropic({ baseURL, apiKey: null, authToken: key, logLevel: 'off' }).beta.environments;
+  const { id, secret } = await until(() => work.poll(environment, { block_ms: 500 }));
+  const authToken = sessionsTokenFromSecret(secret);
+  const own = new Anthropic({ baseURL, apiKey: null, authToken, logLevel: 'off', maxRetries: 0 });
+  const beat = (expected_last_heartbeat: string) =>
+    own.beta.environments.work.heartbeat(id, { environment_id: environment, expected_last_heartbeat });
+  await own.beta.environments.work.ack(id, { environment_id: environment });
+  const { last_heartbeat } = await beat('NO_HEARTBEAT');
+  return { own, work: id, beat: () => beat(last_heartbeat) };
+}
+
+test('a result that comes after its call was concluded changes nothing, and the model is told (G50 G58)', async () => {
+  const at = await managed((log) => [bash(append(log, 'one')), reply('Unknown.'), reply('I see.'), reply('Well.')], {
+    lease: '20s',
+  });
+  await say(at.client, at.session, 'Go.');
+  const { own, work } = await takeItem(at);
+  const call = (await listed(own, at.session)).find((event) => event.type === 'agent.tool_use')!;
+  const events = await turnEnd(at);
+  expect(unknownIn(events)).toEqual([true]);
+  const late = () =>
+    own.beta.sessions.events.send(at.session, {
+      events: [{ type: 'user.tool_result', tool_use_id: call.id, content: [{ type: 'text', text: 'It was done.' }] }],
+    });
+  for (const _ of [1, 2]) await expect(late()).rejects.toMatchObject({ status: 403 });
+  expect(await listed(at.client, at.session)).toEqual(events);
+  expect(await at.client.get(`/v1/x/perdure/sessions/${at.session}/refused`)).toMatchObject({
+    data: [{ tool_use_id: call.id, reason: 'late', work_id: work, content: [{ text: 'It was done.' }] }],
+  });
+  for (const words of ['And?', 'Well?']) {
+    await say(at.client, at.session, words);
+    await turnEnd(at, words === 'And?' ? 2 : 3);
+  }
+  const asked = at.model.requests.map(
+    ({ body }) => JSON.stringify(body).split('arrived late: the result of bash').length,
+  );
+  expect(asked.slice(-3)).toEqual([1, 2, 2]);
+});
+
+test('workers that leave five items in a row without a heartbeat are told as an error, once (G78)', async () => {
+  const at = await managed((log) => [bash(append(log, 'one')), reply('Done.')]);
+  const { work } = new Anthropic({ baseURL: at.baseURL, apiKey: null, authToken: at.key }).beta.environments;
+  await say(at.client, at.session, 'Go.');
+  for (let n = 0; n < 6; n += 1) {
+    const { id } = await until(() => work.poll(at.environment, { block_ms: 500 }));
+    await work.stop(id, { environment_id: at.environment });
+  }
+  sandbox(at);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  const errors = events.filter((event) => event.type === 'session.error');
+  expect(errors).toMatchObject([{ error: { retry_status: { type: 'retrying' } } }]);
+  expect(linesOf(at.log)).toEqual(['one']);
+});
+
+test('an interrupt is told first, then the one result of the call that a sandbox runs, and the turn ends (G96)', async () => {
+  const at = await managed((log) => [bash(holding(log, 'one')), reply('Never.')]);
+  sandbox(at);
+  await say(at.client, at.session, 'Go.');
+  await begun(at, 1);
+  await at.client.beta.sessions.events.send(at.session, { events: [{ type: 'user.interrupt' }] });
+  await until(async () => (await listed(at.client, at.session)).some(({ type }) => type === 'user.interrupt'));
+  letGo(at);
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  const types = events.map(({ type }) => type);
+  expect(types.indexOf('user.interrupt')).toBeLessThan(types.indexOf('user.tool_result'));
+});
+
+test('a custom tool of workers is theirs alone, and a worker without calls is asked to stop (G57 G97)', async () => {
+  const order = {
+    type: 'custom',
+    name: 'get_order',
+    description: 'Looks up an order.',
+    input_schema: { type: 'object' },
+  } as const;
+  const flags = ['--managed-worker-tools', 'get_price, get_order', '--managed-idle-lease', '10s'];
+  const at = await managed(() => [reply([toolUse('get_order', { id: '7' })]), reply('Done.')], {
+    flags,
+    tools: [order],
+  });
+  await say(at.client, at.session, 'Go.');
+  const { own, beat } = await takeItem(at);
+  const call = (await listed(own, at.session)).find((event) => event.type === 'agent.custom_tool_use')!;
+  const give = (client: Anthropic) =>
+    client.beta.sessions.events.send(at.session, {
+      events: [
+        { type: 'user.custom_tool_result', custom_tool_use_id: call.id, content: [{ type: 'text', text: '7' }] },
+      ],
+    });
+  await expect(give(at.client)).rejects.toMatchObject({ status: 400 });
+  await give(own);
+  await turnEnd(at);
+  await until(async () => (await beat()).state === 'stopping');
+});
+
 test('a server that is killed meanwhile loses no call and no result (G76)', async () => {
   const at = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
   sandbox(at);
@@ -270,6 +375,7 @@ test('a dispatcher whose script returns at once has handed the item over: the se
   const events = await turnEnd(at);
   await expectWhole(at, events);
   expect(linesOf(at.log)).toEqual(['one']);
+  expect(dispatcher.said()).toContain(`spawned ${publicUrl(at.port)}\n`);
   // A process that starts too late on a busy machine has lost its lease, and another one follows.
   expect(dispatcher.said().match(/spawned/g)?.length).toBeLessThanOrEqual(5);
 });

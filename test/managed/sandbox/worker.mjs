@@ -40,7 +40,7 @@ function handOver({ id, data, secret }) {
     stdio: 'inherit',
     env: { ...process.env, ...item, ANTHROPIC_ENVIRONMENT_ID: environmentId },
   });
-  console.log('spawned');
+  console.log('spawned', JSON.parse(Buffer.from(secret, 'base64url').toString()).api_base_url);
 }
 
 if (mode === 'handle') await worker.handleItem();

@@ -8,6 +8,7 @@ import {
   newItem,
   refuseLease,
   requestStop,
+  silentAfter,
   stateOf,
   stop,
   takeLease,
@@ -65,4 +66,16 @@ test('items whose workers leave calls open follow each other after 0, 1, 2, 4 an
   }
   expect(pauses).toEqual([0, 1, 2, 4, 8, 16, 32, 60, 60]);
   expect(itemAfter(active, 64_000).from).toBe(64_000);
+});
+
+test('items without a heartbeat are counted in a row, which the first heartbeat ends (G78)', () => {
+  let item = claimed;
+  const counts: number[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    counts.push(silentAfter(item));
+    item = itemAfter(item, 10_000);
+  }
+  expect(counts).toEqual([1, 2, 3]);
+  const begun = held(takeLease(claim(item, 11_000, 'w-1'), 1, 12_000, '1'));
+  expect([silentAfter(begun), itemAfter(begun, 13_000).silent]).toEqual([0, undefined]);
 });

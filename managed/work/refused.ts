@@ -1,0 +1,68 @@
+// Results that are refused: kept before the answer says so, and shown to people (G50).
+import type { BetaManagedAgentsUserToolResultEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import { createBodyReader } from '../../store/log/bodies.ts';
+import { wasOffered } from '../../store/sandbox/offers.ts';
+import { keepRefused, readRefused, type RefusedResult } from '../../store/sandbox/refused.ts';
+import type { Store } from '../../store/values/store.ts';
+import type { OutsideResult } from '../../workflows/contract/delegation.ts';
+import { placeInName } from '../../workflows/contract/waits.ts';
+import { contentOfMessage } from '../events/content.ts';
+import type { Timeline } from '../events/timelines.ts';
+import { formatTime } from '../ids.ts';
+import type { ManagedPorts } from '../ports.ts';
+import type { SessionLease } from './credentials.ts';
+
+/** `id`: of the call's event. `call`: its name. */
+type Refused = {
+  readonly session: string;
+  readonly lease: SessionLease | undefined;
+  readonly by: string;
+  readonly id: string;
+  readonly call: string;
+  readonly result: OutsideResult;
+};
+
+/** A result of whoever has had the call is late; any other was not its sender's to give. Throws StoreError. */
+export async function keepResult(
+  { store, now }: Pick<ManagedPorts, 'store' | 'now'>,
+  timeline: Timeline,
+  { session, lease, by, id, call, result }: Refused,
+): Promise<void> {
+  const offered = { session, call, tool: toolOf(timeline, id, call) };
+  const isLate = lease === undefined || (await wasOffered(store, offered, lease));
+  const settled = { kind: 'settled', call, how: 'result', by, result, at: now() } as const;
+  const why = isLate ? 'late' : 'not_given';
+  await keepRefused({ store, session }, { id, why, ...(lease && { work: lease.work }), settled });
+}
+
+/** The call may be of an earlier reply. */
+function toolOf({ facts }: Timeline, id: string, call: string): string {
+  const entry = facts.find((fact) => fact.id === id)?.entry;
+  const block = entry?.kind === 'reply' ? entry.message.content[placeInName(call).index] : undefined;
+  return block?.type === 'tool_use' ? block.name : '';
+}
+
+/** A refused result as people see it. `work_id`: null for one that no worker sent. */
+type ShownResult = Pick<BetaManagedAgentsUserToolResultEvent, 'tool_use_id' | 'is_error' | 'content'> & {
+  readonly type: 'refused_result';
+  readonly reason: RefusedResult['why'];
+  readonly by: string;
+  readonly work_id: string | null;
+  readonly created_at: string;
+};
+
+/** Lists the refused results of a session, oldest first. Throws StoreError. */
+export async function showRefused(store: Store, session: string): Promise<readonly ShownResult[]> {
+  const all = await readRefused({ store, session });
+  const bodies = await createBodyReader(store)(all.map(({ settled }) => settled));
+  return all.map(({ id, why, work = null, settled: { by = '', result, at } }) => ({
+    type: 'refused_result',
+    tool_use_id: id,
+    reason: why,
+    by,
+    work_id: work,
+    created_at: formatTime(at),
+    content: result ? contentOfMessage(result.body, bodies) : [],
+    is_error: result?.isError === true,
+  }));
+}
