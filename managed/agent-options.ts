@@ -34,11 +34,11 @@ export function optionsOfAgent(
   { cwd, budget, workerTools }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
-  const { outsideTools: custom = [], tools, ...own } = ownOptions(
-    agent,
-    offline,
-    config.type === 'self_hosted' ? workerTools : [],
-  );
+  const {
+    outsideTools: custom = [],
+    tools,
+    ...own
+  } = ownOptions(agent, offline, config.type === 'self_hosted' ? workerTools : []);
   const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools) : [];
   const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {

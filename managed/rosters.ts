@@ -151,8 +151,8 @@ export async function defineRoster(
   read: ReadAgent,
 ): Promise<BetaManagedAgentsSessionMultiagent | null> {
   if (resolved === null) return null;
-  const define = ({ id, version }: Reference): Promise<Definition> | Definition =>
-    id === own.id ? definitionOf(own) : read(id, version).then(definitionOf);
+  const define = async ({ id, version }: Reference): Promise<Definition> =>
+    definitionOf(id === own.id ? own : await read(id, version));
   if (resolved.type === 'coordinator') {
     const references = resolved.agents.flatMap((one) => (one.type === 'agent' ? [one] : []));
     return { type: resolved.type, agents: refuseSameName(await Promise.all(references.map(define))) };

@@ -21,7 +21,6 @@ import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
-import type { EventSource } from './events/stream.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
@@ -52,6 +51,16 @@ export type FoundSession = {
   readonly id: string;
   readonly item: SessionItem;
   readonly description: SessionDescription | null;
+};
+
+/** What a stream is of: a session, or a thread of it. `session`: whose live channel it hears. */
+export type EventSource = {
+  readonly session: string;
+  /** The last event that it has, unless it is deleted. */
+  readonly end: EventFact['type'];
+  /** Throws ManagedError 404 when it was deleted. */
+  find(): Promise<FoundSession>;
+  timeline(found: FoundSession): Promise<Timeline>;
 };
 
 export class Sessions {

@@ -8,14 +8,13 @@ import type { Spend } from '../workflows/contract/loop.ts';
 import { invalid, notFound } from './errors.ts';
 import type { Thread } from './events/parts.ts';
 import { usageOf } from './events/run-end.ts';
-import type { EventSource } from './events/stream.ts';
 import { threadFacts } from './events/thread-view.ts';
 import type { Timeline } from './events/timelines.ts';
 import { formatTime, threadId } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
 import type { ManagedPorts } from './ports.ts';
 import { rosterOf } from './rosters.ts';
-import { type FoundSession, type Sessions, statusOf } from './sessions.ts';
+import { type EventSource, type FoundSession, type Sessions, statusOf } from './sessions.ts';
 
 export type ThreadParts = {
   readonly ports: ManagedPorts;

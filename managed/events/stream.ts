@@ -14,12 +14,12 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
-import type { FoundSession, Sessions } from '../sessions.ts';
+import type { EventSource, FoundSession, Sessions } from '../sessions.ts';
 import { isWaiting, statusOf } from '../sessions.ts';
 import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';
-import type { Timeline, Timelines } from './timelines.ts';
+import type { Timelines } from './timelines.ts';
 import type { SessionLease } from '../work/credentials.ts';
 import { isOpenCall, isOver, streamToWorker } from '../work/view.ts';
 
@@ -28,16 +28,6 @@ const STALLED_MS = 60_000;
 /** Milliseconds in which a session reports the end of a run that is stored. */
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 20;
-
-/** What a stream is of: a session, or a thread of it. `session`: whose live channel it hears. */
-export type EventSource = {
-  readonly session: string;
-  /** The last event that it has, unless it is deleted. */
-  readonly end: EventFact['type'];
-  /** Throws ManagedError 404 when it was deleted. */
-  find(): Promise<FoundSession>;
-  timeline(found: FoundSession): Promise<Timeline>;
-};
 
 export type StreamParts = {
   readonly ports: ManagedPorts;

@@ -22,11 +22,14 @@ export function threadsBegun(projection: Projection, { agents = [], at }: WaitEn
   };
 }
 
-const textIn = ({ input }: ReplyCall, field: string): string => String(input[field] ?? '');
+const textIn = ({ input }: ReplyCall, field: string): string => {
+  const value = input[field];
+  return typeof value === 'string' ? value : '';
+};
 
 function beginParts(projection: Projection, thread: Thread, call: ReplyCall): readonly Part[] {
   const { session_thread_id, agent_name } = aboutThread(thread);
-  const id = (part: string): string => partId(projection, projection.position, part, thread.index);
+  const id = (name: string): string => partId(projection, projection.position, name, thread.index);
   const content = [{ type: 'text' as const, text: textIn(call, 'prompt') }];
   const sent = { to_session_thread_id: session_thread_id, to_agent_name: agent_name, content };
   const created = { session_thread_id, agent_name, workflow_run_id: null };
@@ -67,7 +70,7 @@ function statusPart<Type extends Part['type']>(
 /** The session of an agent ends with its task, and takes no more. */
 export function threadEndParts(projection: Projection, thread: Thread, outcome: Outcome): readonly Part[] {
   const { session_thread_id, agent_name } = aboutThread(thread);
-  const id = (part: string): string => partId(projection, projection.position, part, thread.index);
+  const id = (name: string): string => partId(projection, projection.position, name, thread.index);
   const isFailed = outcome.isError && outcome.log.outcome !== 'cancelled';
   const stop_reason = { type: isFailed ? 'retries_exhausted' : 'end_turn' } as const;
   const from = { from_session_thread_id: session_thread_id, from_agent_name: agent_name };

@@ -118,7 +118,7 @@ test('an update merges three members level by level, replaces a coordinator, and
 });
 
 test('a session’s runs may start its agents, each with its own model, system, tools and policies', async () => {
-  const { client, calls, create, open } = staged();
+  const { client, calls, open } = staged();
   const writer = await client.beta.agents.create({
     ...AGENT,
     name: 'Writer',

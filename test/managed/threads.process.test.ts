@@ -168,7 +168,7 @@ test('agents work side by side, one that is not in the roster never, and an inte
   const refused = (await listed()).filter(({ type }) => type.startsWith('agent.tool_'));
   expect(refused).toMatchObject([{ type: 'agent.tool_use', name: 'agent' }, { is_error: true }]);
   const [, ...both] = await threads();
-  expect(both.map(({ agent }) => 'name' in agent && agent.name).toSorted()).toEqual(['Lead', 'Writer']);
+  expect(both.map(({ agent }) => ('name' in agent ? agent.name : '')).toSorted()).toEqual(['Lead', 'Writer']);
   const running = await collect(client.beta.sessions.threads.list(id, { statuses: ['running'] }));
   expect(running).toHaveLength(3);
   await client.beta.sessions.events.send(id, { events: [{ type: 'user.interrupt' }] });

@@ -250,9 +250,6 @@ test('a session is moved at will: at rest at once, in a run before the next mode
   });
   const session = await h.open('Go.');
   await session.ended(1);
-  const capturedBy = async () =>
-    (await session.entries()).flatMap((entry) => (entry.kind === 'files' ? [entry.host] : []));
-  const before = await capturedBy();
   const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
   // Both hosts have one file system here.
   rmSync(h.cwd, { recursive: true });
