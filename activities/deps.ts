@@ -25,7 +25,7 @@ import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.
 import type { Redact } from '../system/redact.ts';
 import type { DeferSetting } from '../tools/deferred-tools.ts';
 import type { ToolServers } from '../tools/registry.ts';
-import type { RunServers } from '../tools/mcp/run-servers.ts';
+import type { RunServers } from '../tools/mcp/run-servers-port.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';
 import type { CallRunner } from './calls/call-port.ts';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';

@@ -2,7 +2,7 @@
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { View } from '../../store/view/view.ts';
-import type { AwayServer } from '../../tools/mcp/server-pool.ts';
+import type { AwayServer } from '../../tools/mcp/run-servers-port.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { Deps } from '../deps.ts';
 

@@ -11,7 +11,7 @@ import type { Tool } from '../tool.ts';
 import { createBashTool } from './bash.ts';
 import { addOutsideTools } from '../outside-tools.ts';
 import { addFindTools } from '../find-tools.ts';
-import type { RunServers } from '../mcp/run-servers.ts';
+import type { RunServers } from '../mcp/run-servers-port.ts';
 import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
 import type { RosterAgent } from '../../workflows/contract/roster.ts';
 import { agentDefaults } from '../agent-types.ts';

@@ -22,6 +22,7 @@ import { createPublicFetch } from './public-fetch.ts';
 import { createServerTool } from './server-tools.ts';
 import { type HttpServer, type KnownServers, type McpBounds, mcpBounds } from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';
+import type { AwayServer } from './run-servers-port.ts';
 
 /** Servers that are found again. One that is forgotten ends as others do, when nothing uses it. */
 const MOST_KEPT = 500;
@@ -37,9 +38,6 @@ export type RunServersOptions = Omit<ServerSurroundings, 'network'> &
     /** Milliseconds without a use after which a connection ends. */
     readonly idleMs?: number;
   };
-
-/** A server that cannot be reached. `detail` is the end of a sentence. */
-export type AwayServer = { readonly server: string; readonly detail: string; readonly unauthorized: boolean };
 
 type Servers = readonly RunServer[];
 type Built = { readonly kept: readonly KeptServer[]; readonly registry: ToolRegistry };
