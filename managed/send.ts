@@ -197,7 +197,8 @@ async function sendInterrupt(
   if (statusOf(found) === 'idle' && !isWaiting(found) && !isFollowing)
     return { id, type: 'user.interrupt', processed_at: formatTime(ports.now()) };
   await ports.as(by).interrupt(found.id, { messageId });
-  void endUngiven(ports, projection, by);
+  const read = async () => (await sessions.timeline(found)).projection;
+  void endUngiven(ports, found.id, read, by);
   const event: StoredEvent = { id, type: 'user.interrupt', processed_at: null };
   bus.publish(found.id, { queued: event });
   return event;

@@ -7,6 +7,7 @@ import { ClientProblem } from '../client/problem.ts';
 import { messageBody } from '../client/sessions/message.ts';
 import { parsePrompt } from '../client/sessions/prompt.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import { wasOffered } from '../store/sandbox/offers.ts';
 import type { WorkQueues } from '../store/sandbox/queue.ts';
 import type { OutsideResult } from '../workflows/contract/delegation.ts';
 import { LONGEST_REASON } from '../workflows/contract/session.ts';
@@ -19,7 +20,7 @@ import { NO_MESSAGE } from './events/wait-parts.ts';
 import type { ManagedPorts } from './ports.ts';
 import type { FoundSession, Sessions } from './sessions.ts';
 import type { SessionLease } from './work/credentials.ts';
-import { keepResult } from './work/refused.ts';
+import { keepResult, toolOf } from './work/refused.ts';
 import { requireOffer } from './work/results.ts';
 import type { ResultBlock, SentEvent } from './shapes/sessions.ts';
 
@@ -125,6 +126,7 @@ export function checkSettling(event: SettlingEvent, at: number): void {
 export async function settle(parts: SettleParts, sending: Sending): Promise<EventFact> {
   const { ports, sessions } = parts;
   const { found, event, at } = sending;
+  if (isResult(event)) await requireGivenOnce(parts, sending);
   const result = isResult(event) ? await storeResult(ports, event, at) : undefined;
   const until = performance.now() + SETTLE_MS;
   while (performance.now() < until) {
@@ -132,7 +134,8 @@ export async function settle(parts: SettleParts, sending: Sending): Promise<Even
     const target = findTarget(timeline, sending);
     if (target.kind === 'settled') {
       if (isSame(target.fact, sending, result)) return target.fact;
-      if (result) await keepResult(ports, timeline, refusedOf(sending, nameIn(target.fact), result));
+      if (result)
+        await keepResult(ports, timeline, { ...refusedOf(sending, nameIn(target.fact), result), isSettled: true });
       throw tooLate(sending, `${calledBy(event)} is settled already, by a ${target.fact.type}`);
     }
     if (target.kind === 'open') {
@@ -141,6 +144,22 @@ export async function settle(parts: SettleParts, sending: Sending): Promise<Even
     } else await pause(LOOK_MS);
   }
   throw new ManagedError(503, `Call ${calledBy(event)} does not wait yet: send it again`);
+}
+
+/** The token of a lease that is over sends results of calls that it was given, and nothing else. */
+async function requireGivenOnce({ ports, sessions, queues }: SettleParts, sending: Sending): Promise<void> {
+  const { found, lease, event } = sending;
+  if (lease === undefined) return;
+  try {
+    await requireCounting({ queues }, lease);
+  } catch (error) {
+    const timeline = await sessions.timeline(found);
+    const target = findTarget(timeline, sending);
+    if (target.kind === 'early') throw error;
+    const call = target.kind === 'open' ? target.wait.call : nameIn(target.fact);
+    const given = { session: found.id, call, tool: toolOf(timeline, calledBy(event), call) };
+    if (!(await wasOffered(ports.store, given, lease))) throw error;
+  }
 }
 
 const TOO_LATE: ReadonlySet<string> = new Set(['refused', 'no_call', 'closed', 'no_session']);
@@ -157,7 +176,11 @@ async function requireGiven(
     if (sending.lease) await requireCounting({ queues }, sending.lease);
     await requireOffer(ports, timeline, sending, wait);
   } catch (error) {
-    if (error instanceof ManagedError) await keepResult(ports, timeline, refusedOf(sending, wait.call, result));
+    if (error instanceof ManagedError)
+      await keepResult(ports, timeline, {
+        ...refusedOf(sending, wait.call, result),
+        isSettled: false,
+      });
     throw error;
   }
 }

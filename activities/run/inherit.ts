@@ -50,7 +50,8 @@ export async function inherit(
   refuseUnlike(deps, parent);
   const mode = pickNarrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
   const tools = intersectTools([parent.tools, type.tools, left, options.tools]);
-  const { permissions: added, ...ownOptions } = options;
+  // A session's servers are those of its parent: whoever sends to an agent gives it no others.
+  const { permissions: added, mcpServers: _, ...ownOptions } = options;
   const opened = isolation && (await openWorktree(deps, attempt, parent.cwd));
   if (opened?.kind === 'problem') return opened.detail;
   const permissions = narrowRules(parent, mode, added);
@@ -65,7 +66,7 @@ export async function inherit(
       permissionMode: mode,
       ...(tools && { tools }),
       ...sharedOptions(parent),
-      ...present({ mcpServers: options.mcpServers ?? parent.mcpServers }),
+      ...present({ mcpServers: parent.mcpServers }),
     },
     permissions: opened ? addTreeRules(permissions, parent.cwd, opened) : permissions,
     ...(parent.webSearch && { webSearch: parent.webSearch }),
@@ -91,17 +92,18 @@ function inheritFromRoster(
   const agent = parent.roster?.find((each) => each.name === name);
   if (!agent) return `the roster of the session has no agent ${JSON.stringify(name)}`;
   const { name: _, description: __, permissions: own, ...agentOptions } = agent;
-  const { permissions: added, ...ownOptions } = options;
+  const { permissions: added, tools, ...sent } = options;
   const mode = pickNarrowestMode([parent.mode, options.permissionMode]);
   const both = (list: 'allow' | 'ask'): readonly string[] => [...(workers[list] ?? []), ...(own[list] ?? [])];
-  const deny = [...(parent.permissions?.deny ?? []), ...(own.deny ?? [])];
+  const deny = [...(workers.deny ?? []), ...(parent.permissions?.deny ?? []), ...(own.deny ?? [])];
   return {
     options: {
       ...parentOptions(parent),
       fallbackModels: [],
       appendSystemPrompt: ANSWER,
+      ...omitOwn(sent),
       ...agentOptions,
-      ...ownOptions,
+      ...present({ tools: intersectTools([agent.tools, tools]) }),
       cwd: parent.cwd,
       ...pickLowestLimits([options, grant]),
       permissionMode: mode,
@@ -114,6 +116,12 @@ function inheritFromRoster(
       added,
     ),
   };
+}
+
+/** What only the entry of a roster gives its agent. */
+function omitOwn(options: Partial<RunOptions>): Partial<RunOptions> {
+  const { mcpServers: _, outsideTools: __, roster: ___, environment: ____, toolset: _____, ...rest } = options;
+  return rest;
 }
 
 /** An agent whose parent has no extra folders gets none from the worker. */

@@ -108,7 +108,7 @@ function urlOf(text: string | undefined): string | undefined {
   const isPlain = url?.search === '' && url.hash === '' && url.username === '' && url.password === '';
   if (!isPlain || !/^https?:$/.test(url.protocol))
     throw new UsageError(`--managed-url ${JSON.stringify(text)}: give an address such as https://agents.example`);
-  return url.href.replace(/\/+$/, '');
+  return url.href.endsWith('/') ? url.href.slice(0, -1) : url.href;
 }
 
 type ManagedOptions = Omit<Parameters<typeof managedPorts>[2], 'root' | 'log'>;

@@ -49,6 +49,9 @@ export type CleanResult = {
   readonly known: ReadonlySet<string>;
 };
 
+/** Refused results of a session are `managed/refused-<session>/…`. */
+const REFUSED = 'refused-';
+
 /** Kinds of records that belong to a session: `<kind>/<session>/…`. Other kinds stay. */
 const OF_SESSIONS: ReadonlySet<string> = new Set([
   'steps',
@@ -73,6 +76,7 @@ export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
   const segments = new Set([...roots.sessions].map((session: SessionId) => keySegment(session)));
   const isKept = (key: string): boolean => {
     const [kind = '', segment = ''] = key.split('/');
+    if (kind === 'managed' && segment.startsWith(REFUSED)) return segments.has(segment.slice(REFUSED.length));
     return !OF_SESSIONS.has(kind) || segments.has(segment);
   };
   const writers = new Set<SessionId>();

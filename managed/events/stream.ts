@@ -15,7 +15,7 @@ import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
 import type { EventSource, FoundSession, Sessions } from '../sessions.ts';
-import { isWaiting, statusOf } from '../sessions.ts';
+import { isAtBudget, isWaiting, statusOf } from '../sessions.ts';
 import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';
@@ -106,7 +106,7 @@ const isSameLease = (a: LeaseName, b: LeaseName | undefined): boolean => a.work 
  * with calls that wait is not at rest: one of them may be settled by somebody else.
  */
 const isSameRest = (a: FoundSession, b: FoundSession): boolean =>
-  [a, b].every((found) => statusOf(found) === 'idle' && !isWaiting(found)) &&
+  [a, b].every((found) => statusOf(found) === 'idle' && !isWaiting(found) && !isAtBudget(found)) &&
   a.description?.runs === b.description?.runs &&
   a.description?.head === b.description?.head;
 

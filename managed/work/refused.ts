@@ -20,23 +20,26 @@ type Refused = {
   readonly id: string;
   readonly call: string;
   readonly result: OutsideResult;
+  /** The call has its result: what whoever had it sends is late. */
+  readonly isSettled: boolean;
 };
 
 /** A result of whoever has had the call is late; any other was not its sender's to give. Throws StoreError. */
 export async function keepResult(
   { store, now }: Pick<ManagedPorts, 'store' | 'now'>,
   timeline: Timeline,
-  { session, lease, by, id, call, result }: Refused,
+  { session, lease, by, id, call, result, isSettled }: Refused,
 ): Promise<void> {
-  const offered = { session, call, tool: toolOf(timeline, id, call) };
-  const isLate = lease === undefined || (await wasOffered(store, offered, lease));
+  const isLate = lease
+    ? await wasOffered(store, { session, call, tool: toolOf(timeline, id, call) }, lease)
+    : isSettled;
   const settled = { kind: 'settled', call, how: 'result', by, result, at: now() } as const;
   const why = isLate ? 'late' : 'not_given';
   await keepRefused({ store, session }, { id, why, ...(lease && { work: lease.work }), settled });
 }
 
 /** The call may be of an earlier reply. */
-function toolOf({ facts }: Timeline, id: string, call: string): string {
+export function toolOf({ facts }: Timeline, id: string, call: string): string {
   const entry = facts.find((fact) => fact.id === id)?.entry;
   const block = entry?.kind === 'reply' ? entry.message.content[placeInName(call).index] : undefined;
   return block?.type === 'tool_use' ? block.name : '';

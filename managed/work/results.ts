@@ -1,6 +1,7 @@
 // Whose result counts (G58, G59): that of the lease that was given the call. Where no worker was,
 // anybody who may steer the session can give it, and this is the call's claim. Calls whose worker
 // keeps its lease and does not answer end after a while (G61).
+import { setTimeout as pause } from 'node:timers/promises';
 import { refuseLease, requestStop, stateOf } from '../../store/sandbox/item.ts';
 import { findOffer, type Offer, offerCall, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -17,6 +18,10 @@ import type { SessionLease } from './credentials.ts';
 import { openCalls, RESULTS, toolOf } from './view.ts';
 
 type Sending = { readonly found: FoundSession; readonly lease: SessionLease | undefined };
+
+/** Milliseconds in which an interrupt is stored, or has found nothing to end. */
+const INTERRUPT_MS = 10_000;
+const LOOK_MS = 100;
 
 /** The work of a person, in place of a worker's. */
 const BY_API = 'api';
@@ -107,12 +112,12 @@ const NOT_AWAITED = 'Interrupted: its result was not awaited.';
  */
 export async function endUngiven(
   { store, giveResult, log, now }: Pick<ManagedPorts, 'store' | 'giveResult' | 'log' | 'now'>,
-  projection: Timeline['projection'],
+  session: string,
+  read: () => Promise<Timeline['projection']>,
   by: string,
 ): Promise<void> {
-  const { session } = projection;
   try {
-    for (const open of openCalls(projection)) {
+    for (const open of await stoppedCalls(read)) {
       const showing = showingOf(open.tool);
       // A worker may have been given it under a lease that is not known here.
       if (showing === 'each_lease') continue;
@@ -124,6 +129,17 @@ export async function endUngiven(
   } catch (error) {
     log(`managed agents: calls of the interrupted session ${session} end later: ${lineOf(error)}`);
   }
+}
+
+/** Calls of a later run, which a repeated interrupt does not reach, are not among them. */
+async function stoppedCalls(read: () => Promise<Timeline['projection']>): Promise<ReturnType<typeof openCalls>> {
+  const until = performance.now() + INTERRUPT_MS;
+  for (let open = openCalls(await read()); open.length > 0; open = openCalls(await read())) {
+    if (open.some(({ isStopping }) => isStopping)) return open.filter(({ isStopping }) => isStopping);
+    if (performance.now() >= until) return [];
+    await pause(LOOK_MS);
+  }
+  return [];
 }
 
 async function giveLost({ ports }: Parts, session: string, call: string, offer: Offer): Promise<void> {

@@ -5,6 +5,7 @@ import { offerCall } from '../../store/sandbox/offers.ts';
 import type { WorkQueues } from '../../store/sandbox/queue.ts';
 import type { Store } from '../../store/values/store.ts';
 import { isOfWorker } from '../../workflows/contract/delegation.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { placeInName } from '../../workflows/contract/waits.ts';
 import type { EventFact, OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
@@ -124,8 +125,8 @@ export const toolOf = ({ calls }: Timeline['projection'], call: string): string 
 
 /** Returns the calls that wait for a worker. */
 export const openCalls = (projection: Timeline['projection']): readonly OpenCall[] =>
-  projection.waiting.flatMap(({ call, why }) =>
-    isOfWorker(why) ? [{ call, tool: toolOf(projection, call), why }] : [],
+  projection.waiting.flatMap(({ call, why, isStopping }) =>
+    isOfWorker(why) ? [{ call, tool: toolOf(projection, call), why, ...present({ isStopping }) }] : [],
   );
 
 /** Returns a call that waits for a result, by its event's id. */

@@ -14,8 +14,9 @@ export type RefusedResult = {
   readonly settled: SettledEntry;
 };
 
-/** Results that are kept of one session, the first. */
+/** Results that are kept of one session and of one item of its work, the first. */
 const MOST_REFUSED = 100;
+const MOST_OF_ITEM = 20;
 
 type Place = { readonly store: Store; readonly session: string };
 
@@ -29,8 +30,13 @@ export function keepRefused(place: Place, refused: RefusedResult): Promise<void>
     .update(JSON.stringify([call, by, result]))
     .digest('hex');
   return logOf(place, () => at).append(by, (all) =>
-    all.has(name) || all.size >= MOST_REFUSED ? null : { id: name, item: refused },
+    all.has(name) || isFull(all, refused.work) ? null : { id: name, item: refused },
   );
+}
+
+function isFull(all: ReadonlyMap<string, RefusedResult>, work: string | undefined): boolean {
+  const ofItem = [...all.values()].filter((one) => one.work === work).length;
+  return all.size >= MOST_REFUSED || (work !== undefined && ofItem >= MOST_OF_ITEM);
 }
 
 /** Returns the refused results of a session, oldest first. Throws StoreError. */

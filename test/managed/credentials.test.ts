@@ -158,6 +158,20 @@ test('the token of a lease that is over reads and sends nothing of its session (
   const face = await staged();
   const { own, client } = face;
   await client.beta.environments.work.stop(own.work, { environment_id: own.environment, force: true });
-  for (const route of servedRoutes.filter(({ path }) => path.includes('{session_id}')))
+  const ofSessions = servedRoutes.filter(({ path }) => path.includes('{session_id}'));
+  for (const route of ofSessions.filter(({ name }) => name !== 'sessions.events.send'))
     expect([route.name, await isRefused(face, own.sessionToken, route, own)]).toEqual([route.name, true]);
+  const text = [{ type: 'text', text: 'Go.' }];
+  for (const [status, event] of [
+    [403, { type: 'user.message', content: text }],
+    [403, { type: 'user.interrupt' }],
+    [400, { type: 'user.tool_result', tool_use_id: 'sevt_x', content: text }],
+  ] as const) {
+    const response = await face.ask(`/sessions/${own.session}/events`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${own.sessionToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ events: [event] }),
+    });
+    expect([event.type, response.status]).toEqual([event.type, status]);
+  }
 });

@@ -34,9 +34,19 @@ function send(url: URL, { method, headers, body, signal }: RequestInit, options:
   const how = { ...options, method, headers: Object.fromEntries(new Headers(headers)), agent: false };
   return new Promise((resolve, reject) => {
     const outgoing = request(url, signal ? { ...how, signal } : how);
-    outgoing.once('response', (response) => resolve(toResponse(response))).on('error', reject);
+    outgoing.once('response', (answer) => resolve(readResponse(answer))).on('error', reject);
     outgoing.end(body);
   });
+}
+
+/** Rejects for a status or a header that no Response can have. */
+async function readResponse(answer: IncomingMessage): Promise<Response> {
+  try {
+    return toResponse(answer);
+  } catch (error) {
+    answer.destroy();
+    throw error;
+  }
 }
 
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);

@@ -28,6 +28,7 @@ export type WaitingSession = {
   readonly delegations: { readonly open: readonly Pick<OpenDelegation, 'child'>[] };
   readonly recordsWaits: boolean;
   readonly recordsThreads: boolean;
+  readonly stopCause: unknown;
   readonly run: { readonly state: RunState } | null;
   readonly steered: Pick<SteeredLog, 'take'>;
   readonly memoWriter: { markChanged(): void };
@@ -130,6 +131,7 @@ export class Waits {
     if (this.told.size > 0) this.session.memoWriter.markChanged();
     const { open } = this;
     this.told.clear();
+    this.pending = [];
     const end = { kind: 'settled', how: 'expired', at: Date.now() } as const;
     // A thread that is stopped ends, and all that waits in it.
     const telling = isStopped ? undefined : this.tellParent(open.map(({ call }) => ({ ...end, call })));
@@ -153,11 +155,20 @@ export class Waits {
     if (this.batch !== null) this.change();
   }
 
-  /** The agent of a call has ended, and nothing of it waits any more. */
+  /**
+   * The agent of a call has ended, and nothing of it waits any more. Where others of the reply go
+   * on, the ends of its waits are stored: a stop of the run ends them all.
+   */
   endAgent(thread: SessionId): void {
+    this.pending = this.pending.filter((entry) => entry.kind === 'settled' || !isOfThread(entry, thread));
     const waits = this.open.filter((each) => each.thread === thread);
+    if (waits.length === 0) return;
     for (const each of waits) this.told.delete(waitKey(each));
-    if (waits.length > 0) this.session.memoWriter.markChanged();
+    this.session.memoWriter.markChanged();
+    if (this.session.stopCause !== null || this.batch === null) return;
+    const end = { kind: 'settled', how: 'expired', thread, at: Date.now() } as const;
+    this.pending = [...this.pending, ...waits.map(({ call }) => ({ ...end, call }))];
+    this.change();
   }
 
   /** Says what was stored to the session whose thread this is (G68); undefined where it is none. */
@@ -195,15 +206,18 @@ export class Waits {
 
   private takeEntries(): readonly Append[] {
     for (const entry of this.pending) this.follows(entry);
-    const ended = [...this.beside, ...this.pending];
+    const ended: Append[] = [...this.beside, ...this.pending];
     this.pending = [];
     this.beside = [];
-    const agents = this.begun;
+    const agents = this.begun.length > 0 ? this.begun : undefined;
     this.begun = [];
     const calls = this.batch?.isQuiet ? this.batch.waiting.filter((each) => !this.told.has(waitKey(each))) : [];
     for (const each of calls) this.told.set(waitKey(each), each);
-    if (calls.length + agents.length === 0) return ended;
-    return [...ended, { kind: 'wait', calls, ...(agents.length > 0 && { agents }), at: Date.now() }];
+    const at = Date.now();
+    // A thread is told of before what waits in it.
+    if (agents && ended.length > 0) ended.unshift({ kind: 'wait', calls: [], agents, at });
+    else if (agents) return [{ kind: 'wait', calls, agents, at }];
+    return calls.length > 0 ? [...ended, { kind: 'wait', calls, at }] : ended;
   }
 
   private follows(entry: WaitEntry | SettledEntry): void {
@@ -215,3 +229,6 @@ export class Waits {
     if (this.isWriting) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
   }
 }
+
+const isOfThread = ({ calls }: WaitEntry, session: SessionId): boolean =>
+  calls.some(({ thread }) => thread === session);
