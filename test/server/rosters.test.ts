@@ -96,8 +96,11 @@ test('two agents wait under equal names, and an interrupt ends both (G68 L48)', 
   });
   const session = await h.open('Go.', leading);
   await until(async () => (await session.memo())?.waits === 2);
-  const waits = (await told(h, session, 2)).flatMap((entry) => (entry.kind === 'wait' ? entry.calls : []));
-  expect(new Set(waits.map(({ thread }) => thread)).size).toBe(2);
+  const threads = async (count: number): Promise<number> => {
+    const waits = (await told(h, session, count)).flatMap((entry) => (entry.kind === 'wait' ? entry.calls : []));
+    return new Set(waits.map(({ thread }) => thread)).size;
+  };
+  await until(async () => (await threads(2)) === 2);
   await clientOf(h).interrupt(session.id, { by: 'ann' });
   await session.ended(1);
   expect(await session.memo()).not.toHaveProperty('waits');
@@ -107,4 +110,33 @@ test('two agents wait under equal names, and an interrupt ends both (G68 L48)', 
     [true, 'cancelled'],
   ]);
   await keepHistory('a roster whose agents are interrupted while they wait (G68)', session.handle);
+});
+
+test('an agent that is ended while it waits takes its waits along, and another one’s can be settled (G38 G68)', async () => {
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply([task('A.'), task('B.')]), reply('Done.')],
+      'A.': [reply([write('a.txt')])],
+      'B.': [reply([write('b.txt')]), reply('B is done.')],
+    }),
+  });
+  const session = await h.open('Go.', leading);
+  const waits = await until(async () => {
+    const calls = (await told(h, session, 2)).flatMap((entry) => (entry.kind === 'wait' ? entry.calls : []));
+    return calls.length === 2 && calls;
+  });
+  const inputs = waits.map(({ asked }) => JSON.stringify(asked?.input));
+  const [ended, other] = inputs[0]?.includes('a.txt') ? waits : waits.toReversed();
+  await clientOf(h).cancel(ended!.thread as never, { by: 'ann' });
+  await until(async () =>
+    (await told(h, session, 3)).some((entry) => entry.kind === 'settled' && entry.thread === ended!.thread),
+  );
+  expect(await session.memo()).toMatchObject({ waits: 1 });
+  await clientOf(h).approve(other!.thread as never, other!.call, { by: 'ann' });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  const settled = toldIn(await session.entries()).filter((entry) => entry.kind === 'settled');
+  expect(settled.map(({ thread, how }) => [thread, how])).toEqual([
+    [ended!.thread, 'expired'],
+    [other!.thread, 'allow'],
+  ]);
 });

@@ -161,7 +161,8 @@ export class Waits {
    */
   endAgent(thread: SessionId): void {
     this.pending = this.pending.filter((entry) => entry.kind === 'settled' || !isOfThread(entry, thread));
-    const waits = this.open.filter((each) => each.thread === thread);
+    const ended = new Set(this.pending.flatMap((entry) => (entry.kind === 'settled' ? [waitKey(entry)] : [])));
+    const waits = this.open.filter((each) => each.thread === thread && !ended.has(waitKey(each)));
     if (waits.length === 0) return;
     for (const each of waits) this.told.delete(waitKey(each));
     this.session.memoWriter.markChanged();

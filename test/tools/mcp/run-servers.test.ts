@@ -1,5 +1,6 @@
 // MCP servers that runs bring: what their policies say, where the worker connects for them, and how
 // long it stays connected (G54).
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createRunRegistries } from '../../../tools/builtin/run-tools.ts';
 import { createRegistry } from '../../../tools/registry.ts';
@@ -182,4 +183,17 @@ test('a connection that nothing uses ends, and the next call has another (G54)',
     return (await call(registry, 'mcp__odd__note')) === 'noted note' && odd.connections() > 1;
   });
   expect([names(), away(), mcpServers.length]).toEqual([before, [], 1]);
+});
+
+test('a public server whose answer no program can read is away, and harms nobody else', async () => {
+  const server = createServer((socket) => socket.end('HTTP/1.1 999 Denied\r\ncontent-length: 0\r\n\r\n'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const lookup: RunServersOptions['lookup'] = ((_name: string, _how: object, done: (...all: unknown[]) => void) =>
+    done(null, [{ address: '127.0.0.1', family: 4 }])) as never;
+  const { open } = opened({}, { lookup, fakeIpRanges: ['127.0.0.0/8'] });
+  const { away } = await open(brought('odd', `http://odd.example:${port}/mcp`));
+  expect(away()).toMatchObject([{ server: 'odd' }]);
+  expect(away()[0]?.detail).not.toContain('public internet');
 });
