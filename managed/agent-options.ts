@@ -34,11 +34,9 @@ export function optionsOfAgent(
   { cwd, budget, workerTools }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
-  const {
-    outsideTools: custom = [],
-    tools,
-    ...own
-  } = ownOptions(agent, offline, config.type === 'self_hosted' ? workerTools : []);
+  const isBoxed = config.type === 'self_hosted';
+  const enabled = enabledTools(agent, offline);
+  const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, enabled, isBoxed ? workerTools : []);
   const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools) : [];
   const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
@@ -57,29 +55,30 @@ export function optionsOfAgent(
     ...(roster.length > 0 && { roster }),
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
-    ...outsideOptions(id, config, [
-      ...custom,
-      ...(config.type === 'self_hosted' ? sandboxTools(enabledTools(agent, offline).tools) : []),
-    ]),
+    ...outsideOptions(id, config, [...custom, ...(isBoxed ? sandboxTools(enabled.tools) : [])]),
   };
 }
 
 /** What an agent brings itself, in a session of its own or in a thread of another's. */
-function ownOptions(agent: AgentDefinition, offline: boolean, workerTools: readonly string[] = []) {
-  const { model, system, tools } = agent;
+function ownOptions(
+  { model, system, tools }: AgentDefinition,
+  enabled: EnabledTools,
+  workerTools: readonly string[] = [],
+) {
   const custom = tools.flatMap((one) => (one.type === 'custom' ? [one] : []));
-  const own = enabledTools(agent, offline);
   return {
     model: model.id,
     ...(model.effort && { effort: model.effort.type }),
     ...(system !== null && { systemPrompt: system }),
-    permissions: own.permissions,
-    tools: [...own.tools, ...custom.map(({ name }) => name)],
+    permissions: enabled.permissions,
+    tools: [...enabled.tools, ...custom.map(({ name }) => name)],
     ...(custom.length > 0 && { outsideTools: outsideTools(custom, workerTools) }),
   } satisfies Partial<RunOptions>;
 }
 
-function enabledTools({ tools }: AgentDefinition, offline: boolean): ReturnType<typeof rulesOfToolset> {
+type EnabledTools = ReturnType<typeof rulesOfToolset>;
+
+function enabledTools({ tools }: AgentDefinition, offline: boolean): EnabledTools {
   const configs = tools.flatMap((one) => (one.type === 'agent_toolset_20260401' ? one.configs : []));
   return rulesOfToolset(offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs);
 }
@@ -87,7 +86,7 @@ function enabledTools({ tools }: AgentDefinition, offline: boolean): ReturnType<
 const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean): RosterAgent => ({
   name: agent.name,
   description: agent.description ?? '',
-  ...ownOptions(agent, offline),
+  ...ownOptions(agent, enabledTools(agent, offline)),
 });
 
 /** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read. */

@@ -5,6 +5,7 @@ import type {
   BetaManagedAgentsMCPToolset,
 } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { z } from 'zod';
+import { findRepeated } from '../workflows/contract/list-problems.ts';
 import { mcpServersProblem, type RunServer, SERVER_NAME } from '../workflows/contract/mcp-servers.ts';
 import { invalid } from './errors.ts';
 import type { mcpToolset } from './shapes/agents.ts';
@@ -38,7 +39,7 @@ export function refuseWrongServers(servers: Servers, tools: Tools, path = ''): v
   const names = servers.map(({ name }) => name);
   for (const [at, tool] of tools.entries()) if (isMcpToolset(tool)) refuseToolset(tool, names, `${path}tools.${at}`);
   const toolsets = tools.filter(isMcpToolset).map(({ mcp_server_name }) => mcp_server_name);
-  const twice = toolsets.find((name, at) => toolsets.indexOf(name) !== at);
+  const twice = findRepeated(toolsets);
   if (twice !== undefined)
     throw invalid(`${path}tools: two mcp_toolset entries name ${JSON.stringify(twice)}`, `${path}tools`);
   const unused = names.find((name) => !toolsets.includes(name));

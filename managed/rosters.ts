@@ -12,6 +12,7 @@ import type {
   BetaManagedAgentsSessionAgent,
   BetaManagedAgentsSessionMultiagent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
+import { findRepeated } from '../workflows/contract/list-problems.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import type { multiagent } from './shapes/agents.ts';
 
@@ -170,8 +171,8 @@ function definitionOf(agent: BetaManagedAgentsAgent | BetaManagedAgentsSessionAg
 
 /** A name may have come with a later version of the agent itself. */
 function refuseSameName(roster: Definition[]): Definition[] {
-  const twice = roster.find(({ name }, at) => roster.findIndex((one) => one.name === name) !== at);
-  if (twice) throw invalid(`agent: two agents of its roster are named ${JSON.stringify(twice.name)}`, 'agent');
+  const twice = findRepeated(roster.map(({ name }) => name));
+  if (twice !== undefined) throw invalid(`agent: two agents of its roster are named ${JSON.stringify(twice)}`, 'agent');
   return roster;
 }
 

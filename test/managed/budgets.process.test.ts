@@ -1,19 +1,17 @@
 // A session's budget as a program of the SDK meets it (G69): `perdure serve` and a worker in
 // processes of their own, the worker killed while the session waits at its budget.
-import { join } from 'node:path';
-import Anthropic from '@anthropic-ai/sdk';
 import type {
   BetaManagedAgentsBudgetLimit,
   BetaManagedAgentsEventParams,
   BetaManagedAgentsSessionEvent,
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
-import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { codeOf, errorOf } from './staged.ts';
+import { serveManaged } from './served.ts';
 
 type Listed = BetaManagedAgentsSessionEvent;
 
@@ -31,13 +29,7 @@ const write = (name: string) => toolUse('write', { file_path: name, content: 'x'
 async function managed(script: ScriptedModelOptions['script'], budget: string) {
   const model = await modelFor(script);
   const place = cliPlace(model);
-  const port = await findFreePort();
-  const server = place.start(['serve', '--port', `${port}`, '--managed', join(place.root, 'agents')]);
-  onTestFinished(() => server.signal('SIGKILL'));
-  await until(() => server.out().includes('page '));
-  const apiKey = (await place.run('serve', '--token')).out.trim();
-  const baseURL = `http://127.0.0.1:${port}`;
-  const client = new Anthropic({ apiKey, authToken: null, baseURL, logLevel: 'off', maxRetries: 0 });
+  const client = await serveManaged(place);
   const worker = await readyWorker(place);
   const tools = [{ type: 'agent_toolset_20260401' as const }];
   const agent = await client.beta.agents.create({ name: 'Coder', model: 'claude-sonnet-5-5', system: 'Hi.', tools });

@@ -2,15 +2,16 @@
 // processes of their own, servers of the official project.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import Anthropic from '@anthropic-ai/sdk';
+import type Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { everythingAt, holdingAt, oddAddress } from '../support/mcp/addresses.ts';
 import { until } from '../support/until.ts';
+import { serveManaged } from './served.ts';
 
 type Known = Readonly<Record<string, { readonly headers?: Readonly<Record<string, string>> }>>;
 type Servers = NonNullable<AgentCreateParams['mcp_servers']>;
@@ -23,12 +24,7 @@ async function managed(script: ScriptedModelOptions['script'], mcpServers: Known
   const config = { memory: false, snapshots: false, managed: { mcpServers } };
   const file = join(place.root, 'settings/perdure/perdure.config.mjs');
   writeFileSync(file, `export default ${JSON.stringify(config)};`);
-  const port = await findFreePort();
-  const server = place.start(['serve', '--port', `${port}`, '--managed', join(place.root, 'agents')]);
-  await until(() => server.out().includes('page '));
-  onTestFinished(() => server.signal('SIGKILL'));
-  const apiKey = (await place.run('serve', '--token')).out.trim();
-  const client = new Anthropic({ apiKey, authToken: null, baseURL: `http://127.0.0.1:${port}`, logLevel: 'off' });
+  const client = await serveManaged(place, {});
   const worker = await readyWorker(place);
   return { client, model, place, worker };
 }

@@ -11,10 +11,10 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { expect, onTestFinished, test } from 'vitest';
 import { gate, reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
-import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { collect } from './staged.ts';
+import { serveManaged } from './served.ts';
 
 const say = (words: string) => ({ type: 'user.message' as const, content: [{ type: 'text' as const, text: words }] });
 const give = (type: string, prompt: string) => toolUse('agent', { description: prompt, prompt, type });
@@ -27,13 +27,7 @@ const toolset: Tools = [{ type: 'agent_toolset_20260401' }];
 async function coordinated(script: ScriptedModelOptions['script'], tools: Tools = toolset) {
   const model = await modelFor(script);
   const place = cliPlace(model);
-  const port = await findFreePort();
-  const server = place.start(['serve', '--port', `${port}`, '--managed', join(place.root, 'agents')]);
-  onTestFinished(() => server.signal('SIGKILL'));
-  await until(() => server.out().includes('page '));
-  const apiKey = (await place.run('serve', '--token')).out.trim();
-  const baseURL = `http://127.0.0.1:${port}`;
-  const client = new Anthropic({ apiKey, authToken: null, baseURL, logLevel: 'off', maxRetries: 0 });
+  const client = await serveManaged(place);
   const worker = await readyWorker(place);
   const writer = await client.beta.agents.create({
     name: 'Writer',

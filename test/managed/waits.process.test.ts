@@ -1,7 +1,5 @@
 // Calls that wait for an app or a person, as a program of the SDK meets them: `perdure serve` and a
 // worker in processes of their own, killed while calls wait and after they were settled.
-import { join } from 'node:path';
-import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type {
@@ -9,12 +7,12 @@ import type {
   BetaManagedAgentsSessionEvent,
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
-import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { errorOf } from './staged.ts';
+import { serveManaged } from './served.ts';
 
 type Tools = NonNullable<AgentCreateParams['tools']>;
 type Listed = BetaManagedAgentsSessionEvent;
@@ -37,13 +35,7 @@ const shipped = [{ type: 'text' as const, text: 'shipped' }];
 async function managed(script: ScriptedModelOptions['script'], tools: Tools) {
   const model = await modelFor(script);
   const place = cliPlace(model);
-  const port = await findFreePort();
-  const server = place.start(['serve', '--port', `${port}`, '--managed', join(place.root, 'agents')]);
-  onTestFinished(() => server.signal('SIGKILL'));
-  await until(() => server.out().includes('page '));
-  const apiKey = (await place.run('serve', '--token')).out.trim();
-  const baseURL = `http://127.0.0.1:${port}`;
-  const client = new Anthropic({ apiKey, authToken: null, baseURL, logLevel: 'off', maxRetries: 0 });
+  const client = await serveManaged(place);
   const worker = await readyWorker(place);
   const agent = await client.beta.agents.create({ name: 'Clerk', model: 'claude-sonnet-5-5', system: 'Hi.', tools });
   const { id } = await client.beta.sessions.create({ agent: agent.id, environment_id: 'env_default' });

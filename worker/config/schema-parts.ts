@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../tools/builtin/files/options.ts';
+import { findRepeated } from '../../workflows/contract/list-problems.ts';
 import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
 
 export const nameSchema = textSchema(200);
@@ -53,8 +54,7 @@ export const functionSchema = z.custom<(...args: never[]) => unknown>(
 /** Makes the schema of a list whose items have different names. */
 export function listOfDifferentNames<Item extends z.ZodType<{ readonly name: string }>>(item: Item) {
   return z.array(item).superRefine((items, context) => {
-    const names = items.map((one) => one.name);
-    const twice = names.find((one, at) => names.indexOf(one) !== at);
+    const twice = findRepeated(items.map(({ name }) => name));
     if (twice === undefined) return;
     context.addIssue({ code: 'custom', message: `${JSON.stringify(twice)} is in it twice: give each its own name` });
   });

@@ -1,5 +1,6 @@
 // The MCP servers that a run brings (G54): names, addresses and policies. Credentials are the
 // worker's, and never travel.
+import { findRepeated, jsonSizeProblem } from './list-problems.ts';
 
 /**
  * What holds for a tool of such a server (G52). `always_allow`: a call runs unasked unless a rule
@@ -34,13 +35,9 @@ export function mcpServersProblem(servers: unknown): string | undefined {
     return 'the MCP servers are no list of { name, url, config, tools }';
   if (servers.length > MOST_RUN_SERVERS)
     return `${servers.length} MCP servers are given: give at most ${MOST_RUN_SERVERS}`;
-  const names = servers.map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  const twice = findRepeated(servers.map(({ name }) => name));
   if (twice !== undefined) return `two MCP servers are named ${JSON.stringify(twice)}`;
-  const { length } = JSON.stringify(servers);
-  return length <= LONGEST_SERVERS
-    ? undefined
-    : `the MCP servers have ${length} characters of JSON: give at most ${LONGEST_SERVERS}`;
+  return jsonSizeProblem('the MCP servers have', servers, LONGEST_SERVERS);
 }
 
 function isRunServer(value: unknown): value is RunServer {

@@ -1,5 +1,6 @@
 // The agents that a run brings with it (G68). Each works with what its own entry says, below the
 // rules of the worker: not with what the run that starts it may do.
+import { findRepeated, jsonSizeProblem } from './list-problems.ts';
 import type { Effort } from './loop.ts';
 import type { PermissionRules } from './permission-rules.ts';
 import { isOutsideTool, type OutsideTool } from './waits.ts';
@@ -25,11 +26,9 @@ export function rosterShapeProblem(roster: unknown, most: number): string | unde
   if (!Array.isArray(roster) || roster.length === 0 || !roster.every(isRosterAgent))
     return 'the roster is no list of { name, description, model, tools, permissions }';
   if (roster.length > MOST_ROSTER) return `the roster has ${roster.length} agents: give at most ${MOST_ROSTER}`;
-  const names = roster.map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  const twice = findRepeated(roster.map(({ name }) => name));
   if (twice !== undefined) return `two agents of the roster are named ${JSON.stringify(twice)}`;
-  const { length } = JSON.stringify(roster);
-  return length <= most ? undefined : `the roster has ${length} characters of JSON: give at most ${most}`;
+  return jsonSizeProblem('the roster has', roster, most);
 }
 
 /** Options may come from any Temporal client. */

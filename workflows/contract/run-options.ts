@@ -4,6 +4,7 @@
 import { type ExtraFolders, extraFoldersProblem } from './extra-folders.ts';
 import { type Tags, tagsProblem } from './facts.ts';
 import { type Effort, efforts } from './loop.ts';
+import { findRepeated, jsonSizeProblem } from './list-problems.ts';
 import { mcpServersProblem, type RunServer } from './mcp-servers.ts';
 import { type PermissionMode, permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
 import { isOutsideTool, MOST_OUTSIDE, type OutsideTool } from './waits.ts';
@@ -403,22 +404,15 @@ function outsideToolsProblem(tools: unknown): string | undefined {
   if (!Array.isArray(tools) || !tools.every(isOutsideTool))
     return 'the outside tools are no list of { by, name, description, input_schema }';
   if (tools.length > MOST_OUTSIDE) return `${tools.length} outside tools are given: give at most ${MOST_OUTSIDE}`;
-  const names = tools.map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  const twice = findRepeated(tools.map(({ name }) => name));
   if (twice !== undefined) return `two outside tools are named ${JSON.stringify(twice)}`;
-  const { length } = JSON.stringify(tools);
-  return length <= OPTION_BOUNDS.outsideTools
-    ? undefined
-    : `the outside tools have ${length} characters of JSON: give at most ${OPTION_BOUNDS.outsideTools}`;
+  return jsonSizeProblem('the outside tools have', tools, OPTION_BOUNDS.outsideTools);
 }
 
 function schemaSizeProblem(schema: unknown): string | undefined {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
     return 'the output schema is not an object: give a JSON schema';
-  const { length } = JSON.stringify(schema);
-  return length <= OPTION_BOUNDS.outputSchema
-    ? undefined
-    : `the output schema has ${length} characters of JSON: give at most ${OPTION_BOUNDS.outputSchema}`;
+  return jsonSizeProblem('the output schema has', schema, OPTION_BOUNDS.outputSchema);
 }
 
 function wholeNumberProblem(name: string, value: unknown, least: number, most: number): string | undefined {
