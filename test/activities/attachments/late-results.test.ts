@@ -18,10 +18,12 @@ const lost = (call: string): SettledEntry => ({
   at: 1,
 });
 
-async function keep(call: string, text: string, why: 'late' | 'not_given' = 'late'): Promise<void> {
+type Kept = { readonly why?: 'late' | 'not_given'; readonly work?: string };
+
+async function keep(call: string, text: string, { why = 'late', work = 'work_1' }: Kept = {}): Promise<void> {
   const result = { body: await storeTextBody(store, text) };
-  const settled: SettledEntry = { kind: 'settled', call, how: 'result', by: 'work work_1', result, at: 2 };
-  await keepRefused({ store, session }, { id: `sevt_${call}`, why, work: 'work_1', settled });
+  const settled: SettledEntry = { kind: 'settled', call, how: 'result', by: `work ${work}`, result, at: 2 };
+  await keepRefused({ store, session }, { id: `sevt_${call}`, why, work, settled });
 }
 
 const calls = reply([callBlock('c1', { command: 'git push' }, 'bash'), callBlock('c2', { command: 'ls' }, 'bash')]);
@@ -44,11 +46,15 @@ test('a late result of a call whose outcome was unknown is told once, quoted and
 
 test('nothing is told of a call with a result of its own, nor of one that was not given (G50 G58)', async () => {
   const given: SettledEntry = { ...lost('1.1.0'), by: 'work work_1' };
-  await keep('1.1.1', 'forged', 'not_given');
+  await keep('1.1.1', 'forged', { why: 'not_given' });
   expect(await told(given, lost('1.1.1'))).toEqual([]);
 });
 
-test('of a session the first hundred refused results are kept (G50)', async () => {
-  for (let n = 0; n < 105; n += 1) await keep('1.1.0', `late ${n}`);
-  expect(await readRefused({ store, session })).toHaveLength(100);
+test('the first twenty refused results of an item are kept, and the first hundred of a session (G50)', async () => {
+  const kept = async () => (await readRefused({ store, session })).length;
+  const before = await kept();
+  for (let n = 0; n < 25; n += 1) await keep('1.1.0', `late ${n}`, { work: 'work_2' });
+  expect(await kept()).toBe(before + 20);
+  for (let n = 0; n < 105; n += 1) await keep('1.1.0', `late ${n}`, { work: `work_${3 + Math.floor(n / 15)}` });
+  expect(await kept()).toBe(100);
 });
