@@ -7,6 +7,8 @@ import type { RunOptions } from '../client/index.ts';
 import { AGENT_TOOL } from '../workflows/contract/delegation.ts';
 import type { RosterAgent } from '../workflows/contract/roster.ts';
 import { outsideTools } from './agents.ts';
+import type { SessionItem } from './log/stored.ts';
+import { describeMemoryStores, mountsOfStores } from './memory/attach.ts';
 import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
 import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
@@ -19,7 +21,9 @@ import { sandboxTools } from './work/tools.ts';
 type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;
 
 type AgentPlace = {
+  readonly session: string;
   readonly cwd: string;
+  readonly resources?: SessionItem['resources'];
   readonly budget?: string | undefined;
   readonly workerTools: readonly string[];
 };
@@ -31,7 +35,7 @@ type AgentPlace = {
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  { cwd, budget, workerTools }: AgentPlace,
+  { session, cwd, budget, workerTools, resources = [] }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
   const isBoxed = config.type === 'self_hosted';
@@ -55,7 +59,8 @@ export function optionsOfAgent(
     ...(roster.length > 0 && { roster }),
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
-    ...outsideOptions(id, config, [...custom, ...(isBoxed ? sandboxTools(enabled.tools) : [])]),
+    ...outsideOptions(config, id, [...custom, ...(isBoxed ? sandboxTools(enabled.tools) : [])]),
+    ...contextOptions(isBoxed, session, resources),
   };
 }
 
@@ -89,15 +94,28 @@ const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean):
   ...ownOptions(agent, enabledTools(agent, offline)),
 });
 
+/** A worker elsewhere lays the folders of memory stores into its own sandbox. */
+function contextOptions(
+  isBoxed: boolean,
+  session: string,
+  stores: NonNullable<SessionItem['resources']>,
+): Partial<RunOptions> {
+  const facts = { ...(isBoxed && ELSEWHERE), ...describeMemoryStores(stores) };
+  return {
+    ...(Object.keys(facts).length > 0 && { systemContext: facts }),
+    ...(!isBoxed && stores.length > 0 && { mounts: mountsOfStores(session, stores) }),
+  };
+}
+
 /** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read. */
 function outsideOptions(
-  environment: string,
   { type }: BetaEnvironment['config'],
+  environment: string,
   tools: readonly OutsideTool[],
 ): Partial<RunOptions> {
   return {
     ...(tools.length > 0 && { outsideTools: tools }),
-    ...(type === 'self_hosted' && { environment, instructions: false, snapshots: false, systemContext: ELSEWHERE }),
+    ...(type === 'self_hosted' && { environment, instructions: false, snapshots: false }),
   };
 }
 

@@ -17,11 +17,14 @@ import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
+import { memoryHandlers } from './memory/handlers.ts';
+import { MemoryStores } from './memory/stores.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import {
   agentIn,
   environmentIn,
+  filterOf,
   type Handler,
   type ManagedRequest,
   type Paged,
@@ -46,15 +49,17 @@ import { Work } from './work/work.ts';
 export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
+  const memoryStores = new MemoryStores(stored, ports.now);
   const timelines = new Timelines(ports);
-  const sessions = new Sessions({ ports, stored, agents, environments, timelines });
+  const sessions = new Sessions({ ports, stored, agents, environments, memoryStores, timelines });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
   const queues = new WorkQueues(ports);
   const { leases, leaseMs, now } = ports;
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
-  return { ports, stored, agents, environments, timelines, sessions, threads, bus, queues, work, cursors: sealing };
+  const resources = { agents, environments, memoryStores, sessions, threads };
+  return { ports, stored, ...resources, timelines, bus, queues, work, cursors: sealing };
 }
 
 export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
@@ -65,15 +70,9 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...sessionHandlers(parts),
     ...eventHandlers(parts),
     ...threadHandlers(parts),
+    ...memoryHandlers(parts),
   };
 }
-
-/** Everything of a query that chooses items. */
-const filterOf = (query: Readonly<Record<string, unknown>>): unknown => ({
-  ...query,
-  limit: undefined,
-  page: undefined,
-});
 
 const reserveId = async ({ ports }: Parts, request: ManagedRequest, prefix: Prefix): Promise<string> =>
   (await reserveIds(ports, request, () => [newId(prefix)]))[0]!;

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { RANDOM_NAME_LENGTH, randomName } from '../system/random-name.ts';
 
-export type Prefix = 'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'req';
+export type Prefix = 'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'memstore' | 'mem' | 'memver' | 'req';
 
 /** Makes a new random id. */
 export const newId = (prefix: Prefix): string => `${prefix}_${randomName()}`;
@@ -16,6 +16,9 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
   sevt: /^sevt_[0-9a-z]{26}$/,
   sthr: /^sthr_[0-9a-z]{26}$/,
   work: /^work_[0-9a-z]{26}$/,
+  memstore: /^memstore_[0-9a-z]{26}$/,
+  mem: /^mem_[0-9a-z]{26}$/,
+  memver: /^memver_[0-9a-z]{26}$/,
   req: /^req_[0-9a-z]{26}$/,
 };
 

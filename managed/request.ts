@@ -9,6 +9,7 @@ import type { EventBus } from './events/bus.ts';
 import type { Timelines } from './events/timelines.ts';
 import { isId, type Prefix } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
+import type { MemoryStores } from './memory/stores.ts';
 import type { Cursors } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import type { Sessions } from './sessions.ts';
@@ -57,6 +58,7 @@ export type Parts = {
   readonly stored: ManagedStore;
   readonly agents: Agents;
   readonly environments: Environments;
+  readonly memoryStores: MemoryStores;
   readonly timelines: Timelines;
   readonly sessions: Sessions;
   readonly threads: Threads;
@@ -81,6 +83,13 @@ export const sessionIn = (request: ManagedRequest): string => idIn(request, 'ses
 /** Throws ManagedError 404. */
 export const threadIn = (request: ManagedRequest, threads: Threads): Promise<FoundThread> =>
   threads.find(sessionIn(request), idIn(request, 'thread_id', 'sthr', 'Thread'));
+
+/** Everything of a query that chooses items. */
+export const filterOf = (query: Readonly<Record<string, unknown>>): unknown => ({
+  ...query,
+  limit: undefined,
+  page: undefined,
+});
 
 /** The size and the cursor of a page, where they were sent. */
 export const pageIn = ({

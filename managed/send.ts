@@ -156,7 +156,9 @@ async function sendMessage(
   const cwd = await ports.openWorkspace(session);
   const environment = await sessions.environmentOf(item);
   const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, {
+    session,
     cwd,
+    resources: item.resources,
     budget: item.budget,
     workerTools: ports.workerTools,
   });

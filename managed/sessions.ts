@@ -22,6 +22,8 @@ import type { EventFact } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
+import { attachMemoryStores } from './memory/attach.ts';
+import type { MemoryStores } from './memory/stores.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { defineRoster, rosterOf } from './rosters.ts';
@@ -43,6 +45,7 @@ export type SessionParts = {
   readonly stored: ManagedStore;
   readonly agents: Agents;
   readonly environments: Environments;
+  readonly memoryStores: MemoryStores;
   readonly timelines: Timelines;
 };
 
@@ -74,7 +77,7 @@ export class Sessions {
   /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
     refuseUnservedParts(body);
-    const { stored, environments, ports } = this.#parts;
+    const { stored, environments, memoryStores, ports } = this.#parts;
     const environment = await environments.retrieve(body.environment_id);
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
@@ -87,7 +90,9 @@ export class Sessions {
     if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
     const budget = body.budget?.max_list_cost.amount;
     if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
-    const problem = optionsProblem(optionsOfAgent(agent, environment, { cwd: '/', workerTools: ports.workerTools }));
+    const resources = await attachMemoryStores(memoryStores, body.resources ?? []);
+    const { workerTools } = ports;
+    const problem = optionsProblem(optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }));
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const hash = await stored.putSessionAgent(agent);
     const at = ports.now();
@@ -101,6 +106,7 @@ export class Sessions {
       agentId: agent.id,
       agentVersion: agent.version,
       agent: hash,
+      ...(resources.length > 0 && { resources }),
       ...(budget !== undefined && { budget }),
       isStarted: false,
     };
@@ -171,7 +177,7 @@ export class Sessions {
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: [],
-      resources: [],
+      resources: [...(item.resources ?? [])],
       stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
       title: item.title,
@@ -429,22 +435,23 @@ function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boole
     (agent_id === undefined || agent_id === item.agentId) &&
     (agent_version === undefined || agent_version === item.agentVersion) &&
     deployment_id === undefined &&
-    memory_store_id === undefined &&
+    (memory_store_id === undefined || attachesStore(item, memory_store_id)) &&
     isWithin(item.createdAt * 1000, query)
   );
 }
+
+const attachesStore = ({ resources = [] }: SessionItem, id: string): boolean =>
+  resources.some(({ memory_store_id }) => memory_store_id === id);
 
 const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
 /** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
 function refuseUnservedParts(body: {
-  readonly resources?: unknown;
   readonly vault_ids?: unknown;
   readonly agent?: unknown;
   readonly environment_id?: string;
 }): void {
-  if (isPresent(body.resources)) throw unsupported('resources', 'resources of sessions are not served yet');
   if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
   if (body.environment_id === undefined && isPresent(body.agent))
     throw unsupported('agent', 'a session’s agent cannot be changed yet: create another session');

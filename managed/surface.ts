@@ -21,6 +21,10 @@ const route = <Name extends string>(
 
 const anyWorker = ['environment key', 'session token'] as const;
 const keyOnly = ['environment key'] as const;
+const tokenOnly = ['session token'] as const;
+
+const MEMORY = '/memory_stores/{memory_store_id}/memories/{memory_id}';
+const MEMORY_VERSION = '/memory_stores/{memory_store_id}/memory_versions/{memory_version_id}';
 
 export const servedRoutes = [
   route('agents.create', 'post', '/agents', 'steer'),
@@ -63,6 +67,20 @@ export const servedRoutes = [
   route('sessions.threads.archive', 'post', '/sessions/{session_id}/threads/{thread_id}/archive', 'steer'),
   route('sessions.threads.events.list', 'get', '/sessions/{session_id}/threads/{thread_id}/events', 'look'),
   route('sessions.threads.events.stream', 'get', '/sessions/{session_id}/threads/{thread_id}/stream', 'look'),
+  route('memoryStores.create', 'post', '/memory_stores', 'steer'),
+  route('memoryStores.list', 'get', '/memory_stores', 'look'),
+  route('memoryStores.retrieve', 'get', '/memory_stores/{memory_store_id}', 'look'),
+  route('memoryStores.update', 'post', '/memory_stores/{memory_store_id}', 'steer'),
+  route('memoryStores.delete', 'delete', '/memory_stores/{memory_store_id}', 'steer'),
+  route('memoryStores.archive', 'post', '/memory_stores/{memory_store_id}/archive', 'steer'),
+  route('memoryStores.memories.create', 'post', '/memory_stores/{memory_store_id}/memories', 'steer', tokenOnly),
+  route('memoryStores.memories.list', 'get', '/memory_stores/{memory_store_id}/memories', 'look', tokenOnly),
+  route('memoryStores.memories.retrieve', 'get', MEMORY, 'look', tokenOnly),
+  route('memoryStores.memories.update', 'post', MEMORY, 'steer', tokenOnly),
+  route('memoryStores.memories.delete', 'delete', MEMORY, 'steer', tokenOnly),
+  route('memoryStores.memoryVersions.list', 'get', '/memory_stores/{memory_store_id}/memory_versions', 'look'),
+  route('memoryStores.memoryVersions.retrieve', 'get', MEMORY_VERSION, 'look'),
+  route('memoryStores.memoryVersions.redact', 'post', `${MEMORY_VERSION}/redact`, 'steer'),
 ] as const;
 
 /** What Perdure serves besides the API, below `/x/perdure` (G85). */
@@ -85,7 +103,6 @@ export const refusedPaths: readonly RefusedPaths[] = [
   },
   { capability: 'skills', paths: ['/skills', '/skills/*'] },
   { capability: 'files', paths: ['/files', '/files/*'] },
-  { capability: 'memoryStores', paths: ['/memory_stores', '/memory_stores/*'] },
   { capability: 'vaults', paths: ['/vaults', '/vaults/*'] },
   { capability: 'deployments', paths: ['/deployments', '/deployments/*'] },
   { capability: 'deploymentRuns', paths: ['/deployment_runs', '/deployment_runs/*'] },

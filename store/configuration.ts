@@ -8,6 +8,7 @@ import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
 import type { PromptContext } from '../workflows/contract/prompt-context.ts';
+import type { RunMount } from '../workflows/contract/mounts.ts';
 import type { RosterAgent } from '../workflows/contract/roster.ts';
 import type { Toolset } from '../workflows/contract/run-options.ts';
 import type { RunServer } from '../workflows/contract/mcp-servers.ts';
@@ -77,6 +78,8 @@ export type RunConfig = {
   readonly mcpServers?: readonly RunServer[];
   /** The agents that calls of `agent` may start (G68); absent: the worker's types. */
   readonly roster?: readonly RosterAgent[];
+  /** Folders below /mnt (G67). */
+  readonly mounts?: readonly RunMount[];
   /** The self-hosted environment whose workers run some of these; absent: none does. */
   readonly environment?: string;
   /** The toolset whose inputs file and shell tools take (G51); absent: our own. */

@@ -37,6 +37,7 @@ import { DEFAULT_CAPS, type SnapshotSettings } from '../store/snapshots/take-sna
 import { WorkerSnapshots } from '../activities/snapshots/snapshots.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { WorkQueues } from '../store/sandbox/queue.ts';
+import { openMemoryStores } from '../store/memories/memories.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { createSeenByTools } from '../store/view/seen-files.ts';
 import { createTranscripts } from '../store/transcript/transcripts.ts';
@@ -123,6 +124,7 @@ export async function createDeps(
     ...(keyAgents && { keyAgents }),
     ...(sockets && { sockets }),
     ...(skills && { skills }),
+    openMemoryStore: openMemoryStores(store, Date.now),
   };
   const own = createBuiltinTools(builtin);
   const { registry: all, servers } = await addServers(await openRegistry(own, tools, log), {

@@ -184,10 +184,10 @@ export function endWorktree({
 }
 
 function parentOptions(parent: RunConfig): Partial<RunOptions> {
-  const { models, rules, snapshots, systemContext, userContext, toolset } = parent;
+  const { models, rules, snapshots, systemContext, userContext, toolset, mounts } = parent;
   const [primary, ...fallbacks] = models;
   return {
-    ...present({ snapshots, systemContext, userContext, toolset }),
+    ...present({ snapshots, systemContext, userContext, toolset, mounts }),
     model: primary.name,
     fallbackModels: fallbacks.map(({ name }) => name),
     wrapUp: rules.wrapUp,

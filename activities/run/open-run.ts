@@ -206,6 +206,7 @@ function takeSnapshot(
       outsideTools: options.outsideTools,
       mcpServers: options.mcpServers,
       roster: options.roster,
+      mounts: options.mounts,
       environment: options.environment,
     }),
     ...(defaults.toolNames && { toolNames: defaults.toolNames }),

@@ -21,6 +21,8 @@ export type CleanStore = {
   readonly graceMs: number;
   /** Changes nothing and reports what would be done. */
   readonly dryRun: boolean;
+  /** Tells of records of memories whether a store needs them (G67), undefined for others. Absent: all stay. */
+  readonly isMemoryKept?: (key: string) => boolean | undefined;
   /** Ids of deleted namespaces, whose sessions are gone. */
   readonly goneNamespaces?: readonly string[];
   readonly now?: () => number;
@@ -69,13 +71,15 @@ const OF_SESSIONS: ReadonlySet<string> = new Set([
  * then.
  */
 export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
-  const { temporal, care, store, graceMs, now = Date.now } = cleaning;
+  const { temporal, care, store, graceMs, isMemoryKept, now = Date.now } = cleaning;
   const olderThan = now() - graceMs;
   await refuseOtherNamespaces(cleaning);
   const roots = await findRoots(temporal, store);
   const segments = new Set([...roots.sessions].map((session: SessionId) => keySegment(session)));
   const isKept = (key: string): boolean => {
     const [kind = '', segment = ''] = key.split('/');
+    const ofMemories = isMemoryKept?.(key);
+    if (ofMemories !== undefined) return ofMemories;
     if (kind === 'managed' && segment.startsWith(REFUSED)) return segments.has(segment.slice(REFUSED.length));
     return !OF_SESSIONS.has(kind) || segments.has(segment);
   };

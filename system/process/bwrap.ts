@@ -39,12 +39,17 @@ export type Confinement = {
   readonly alone?: boolean;
   /** Folders that can be read although they lie in the data folder: absolute real paths. */
   readonly readable?: readonly string[];
+  /** Folders that are shown at other paths, below /mnt: nothing else is there then. */
+  readonly bound?: readonly BoundFolder[] | undefined;
   /** Sockets of outside services that the command may reach all the same. */
   readonly sockets?: readonly ReachedSocket[];
 };
 
 /** Both are absolute paths. `from` is the socket that is reached in the place of `path`. */
 export type ReachedSocket = { readonly path: string; readonly from?: string };
+
+/** Both are absolute paths. `from` is what is shown at `path`. */
+export type BoundFolder = { readonly path: string; readonly from: string; readonly readOnly: boolean };
 
 type MountKind = '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc' | '--symlink';
 /** `from` is what is shown at `path`, when that is something else. */
@@ -64,12 +69,12 @@ const KEPT_OF_RUN = ['systemd/resolve', 'resolvconf', 'NetworkManager', 'current
 
 /** Returns everything between bubblewrap and the command itself. */
 export function bwrapArguments(confinement: Confinement, places: Places): string[] {
-  const { dataDir, cwd, folders = [] } = confinement;
+  const { dataDir, cwd, folders = [], bound = [] } = confinement;
   const hidden = listHidden(dataDir, places, [cwd, ...folders]);
   const isRoot = process.getuid?.() === 0;
   const mounts = listMounts(confinement, places, hidden);
   // A writable file of the kernel would let root change the machine.
-  const readOnly = [...(isRoot ? ['/proc'] : []), ...hidden];
+  const readOnly = [...(isRoot ? ['/proc'] : []), ...(bound.length > 0 ? ['/mnt'] : []), ...hidden];
   return [
     '--die-with-parent',
     '--unshare-pid',
@@ -161,6 +166,7 @@ function listMounts(confinement: Confinement, places: Places, hidden: readonly s
     { kind: '--dev', path: '/dev' },
     { kind: '--proc', path: '/proc' },
     ...listRunFolderMounts(),
+    ...listBoundMounts(confinement),
   ];
   const writable = readOnly || alone ? [] : listSharedMounts(places);
   const chosen = [...(cwd === sep ? [] : [cwd]), ...outerFolders(confinement)];
@@ -211,6 +217,16 @@ function listRunFolderMounts(): readonly Mount[] {
   const folders = keepExisting(['/run', '/var/run']);
   const needed = folders.flatMap((folder) => KEPT_OF_RUN.map((name) => join(folder, name)));
   return [...folders.map(emptyFolder), ...needed.filter((path) => realOf(path) !== null).map(mountUnchanged)];
+}
+
+/** The machine's own /mnt makes room, so that the places for the folders can be made. */
+function listBoundMounts({ bound = [], readOnly = false }: Confinement): readonly Mount[] {
+  const isLeftAlone = (folder: BoundFolder): boolean => readOnly || folder.readOnly;
+  const mounts = bound.map((folder): Mount => {
+    const { path, from } = folder;
+    return { kind: isLeftAlone(folder) ? '--ro-bind' : '--bind', path, from };
+  });
+  return mounts.length === 0 ? [] : [emptyFolder('/mnt'), ...mounts];
 }
 
 /** Makes the commands' own cache. Where that fails, commands read the user's and write none. */

@@ -22,18 +22,27 @@ async function seeded({ client, ask }: Face) {
   const session = await client.beta.sessions.create({ agent: agent.id, environment_id: own.id });
   const made = await ask(`/x/perdure/environments/${own.id}/keys`, post({}, HEADERS));
   const { key } = (await made.json()) as { key: string };
-  return { agent: agent.id, environment: own.id, session: session.id, key };
+  const { memoryStores } = client.beta;
+  const { id: store } = await memoryStores.create({ name: 'Notes' });
+  const memory = await memoryStores.memories.create(store, { path: '/a', content: 'a' });
+  const ids = { agent: agent.id, environment: own.id, session: session.id };
+  return { ...ids, store, memory: memory.id, version: memory.memory_version_id, key };
 }
 
 type Seeded = Awaited<ReturnType<typeof seeded>>;
 
 const ODD = ['', ' ', '..', '%2e%2e', '__proto__', '\u0000', '💥', 'x'.repeat(3_000), 'null', '-1', '\ud800'] as const;
 
-function stringFor({ agent, environment, session }: Seeded, name: string, dice: Random): string {
+function stringFor({ agent, environment, session, ...own }: Seeded, name: string, dice: Random): string {
   if (dice.nat(9) === 0) return dice.pick(ODD);
   if (/agent/i.test(name)) return agent;
   if (/environment/i.test(name)) return dice.pick([environment, 'env_default']);
   if (/session/i.test(name)) return session;
+  if (/memory_?store/i.test(name)) return own.store;
+  if (/memory_?version/i.test(name)) return own.version;
+  if (/memory/i.test(name)) return own.memory;
+  if (name === 'path') return dice.pick(['/a', '/a/b', `/n/${dice.nat(99)}`]);
+  if (name === 'path_prefix') return dice.pick(['/', '/n/']);
   if (/created|expires/.test(name)) return dice.pick(['2026-01-31T12:00:00Z', '1999-01-01T00:00:00.123456+02:00']);
   if (name === 'data') return dice.pick(['aGVsbG8=', 'no base64!']);
   if (name === 'media_type') return dice.pick(['image/png', 'application/pdf', 'text/plain']);

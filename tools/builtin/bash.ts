@@ -30,7 +30,8 @@ import { describeResult, createBoundedOutput } from './shell/output.ts';
 import { createTerminalText, renderTerminal } from './files/terminal-text.ts';
 import { describeStarted } from './shell/background-words.ts';
 import { describeGoneFolder } from './files/confine.ts';
-import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
+import { leadsOutOfWorkspace, type ShellPath } from './files/leaves-workspace.ts';
+import { boundFolders, toMachine } from './files/mounts.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
 import { KeptCommand, type ShellStates } from './shell/kept-shell.ts';
@@ -77,6 +78,13 @@ export function createBashTool(options: BuiltinOptions, states?: ShellStates): T
   const parse = createParser();
   const judge = (input: BashInput, context: JudgeContext): ShellJudgement =>
     judgeParsed(parse(input), context, context.dir);
+  const leadsOut = (paths: readonly ShellPath[], context: JudgeContext): boolean => {
+    const { mounts, dataDir } = options;
+    if (!mounts) return leadsOutOfWorkspace(context, paths, dataDir);
+    const reach = { ...context, folders: [...(context.folders ?? []), mounts.root] };
+    const own = paths.map((one) => ({ ...one, path: toMachine(mounts, one.path) }));
+    return leadsOutOfWorkspace(reach, own, dataDir);
+  };
   const riskOf = (input: BashInput, context: JudgeContext): Risk => {
     const verdict = judge(input, context);
     return verdict.readOnly && whyGitIsDoubted(verdict.gitIn, context) === undefined ? 'read' : 'execute';
@@ -100,7 +108,7 @@ export function createBashTool(options: BuiltinOptions, states?: ShellStates): T
     canUse: (input, context) => {
       const verdict = judge(input, context);
       if (!verdict.readOnly) return undefined;
-      if (leadsOutOfWorkspace(context, verdict.paths, options.dataDir)) return { kind: 'ask' };
+      if (leadsOut(verdict.paths, context)) return { kind: 'ask' };
       const why = whyGitIsDoubted(verdict.gitIn, context);
       return why === undefined ? undefined : { kind: 'ask', why, unlessAllowed: true };
     },
@@ -115,7 +123,7 @@ export function createBashTool(options: BuiltinOptions, states?: ShellStates): T
         return (
           verdict.readOnly &&
           verdict.gitIn.length === 0 &&
-          !leadsOutOfWorkspace(context, verdict.paths, options.dataDir)
+          !leadsOut(verdict.paths, context)
         );
       },
     }),
@@ -315,7 +323,7 @@ async function startTree(
   onOutput: (bytes: Uint8Array) => void,
 ): ReturnType<StartOnce> {
   const { cwd, folders, dir, fence } = context;
-  const { sandbox, dataDir, prepared, offline } = options;
+  const { sandbox, dataDir, prepared, offline, mounts } = options;
   const { args = ['-c', marked.command], folder } = marked.shell ?? {};
   const refused = describeRefusal(options);
   if (refused !== undefined) throw new ToolFailure(refused);
@@ -328,6 +336,7 @@ async function startTree(
     dataDir,
     readOnly,
     ...(offline && { offline }),
+    bound: boundFolders(mounts),
     sockets,
   });
   try {

@@ -3,13 +3,16 @@
 // built-in tool's own input, which a hook may give back; the model's stays in the transcript.
 import { z } from 'zod';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
-import type { JsonSchema, JudgeContext, Tool } from '../tool.ts';
+import { reasonOf } from '../../system/text.ts';
+import { type JsonSchema, type JudgeContext, type Tool, ToolFailure } from '../tool.ts';
 import { createBashTool } from './bash.ts';
 import { createEditTool } from './edit.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { createGlobTool } from './glob.ts';
 import { createGrepTool } from './grep.ts';
 import { createReadTool, PLAIN } from './read.ts';
+import { syncMemoryFolders } from './files/memory-folders.ts';
+import { type Mounts, toMachine, toSession, writableFolders } from './files/mounts.ts';
 import { ShellStates } from './shell/kept-shell.ts';
 import { createWebFetchTool } from './web-fetch.ts';
 import { createWriteTool } from './write.ts';
@@ -17,13 +20,14 @@ import { createWriteTool } from './write.ts';
 /** Returns the tools by name. Null: the toolset has none of the name. */
 export function createToolset(options: BuiltinOptions): ReadonlyMap<string, Tool | null> {
   const states = options.dataDir === undefined ? undefined : new ShellStates(options.dataDir);
+  const { read, write, command } = createMountedForms(options);
   const tools = [
-    restartable(createBashTool(options, states), states),
-    present(inWorkspace(createReadTool(options, PLAIN)), readForm),
-    present(inWorkspace(createWriteTool(options)), writeForm),
-    present(inWorkspace(createEditTool(options)), editForm),
-    present(inWorkspace(createGlobTool(options, true)), globForm),
-    present(inWorkspace(createGrepTool(options, true)), grepForm),
+    command(restartable(createBashTool(options, states), states)),
+    read(inWorkspace(createReadTool(options, PLAIN)), readForm),
+    write(inWorkspace(createWriteTool(options)), writeForm),
+    write(inWorkspace(createEditTool(options)), editForm),
+    read(inWorkspace(createGlobTool(options, true)), globForm),
+    read(inWorkspace(createGrepTool(options, true)), grepForm),
     present(createWebFetchTool(options.web ?? {}, options), fetchForm),
   ];
   // Commands in the background have no tool here: `bash` begins none.
@@ -164,6 +168,69 @@ function restartable(bash: Tool, states: ShellStates | undefined): Tool {
 const inWorkspace = (tool: Tool): Tool => judgedFrom(tool, (_, context) => ({ ...context, dir: context.cwd }));
 
 type Moved = <Context extends JudgeContext>(input: unknown, context: Context) => Context;
+
+type Shown = <Schema extends z.ZodType>(tool: Tool, form: Form<Schema>) => Tool;
+
+/** Shows tools to a session: with folders below /mnt, they reach these, too (G67). */
+function createMountedForms(options: BuiltinOptions): { read: Shown; write: Shown; command: (tool: Tool) => Tool } {
+  const { mounts } = options;
+  if (!mounts) return { read: present, write: present, command: (tool) => tool };
+  const keep = keepTogether(mounts, options);
+  const reaching =
+    (folders: readonly string[]): Shown =>
+    (tool, shown) => {
+      const further: Moved = (_, context) => ({ ...context, folders: [...(context.folders ?? []), ...folders] });
+      const names = tool.name === 'glob' ? ['path', 'pattern'] : ['path'];
+      const toOwn: typeof shown.toOwn = (input) => withMachinePaths(mounts, shown.toOwn(input), names);
+      return present(keep(judgedFrom(tool, further)), { ...shown, toOwn });
+    };
+  return { read: reaching([mounts.root]), write: reaching(writableFolders(mounts)), command: keep };
+}
+
+/** Writes the paths of an input as this machine has them. */
+function withMachinePaths(mounts: Mounts, input: unknown, names: readonly string[]): unknown {
+  const own = (value: unknown): unknown => (typeof value === 'string' ? toMachine(mounts, value) : value);
+  const fields = Object.entries(input as Readonly<Record<string, unknown>>);
+  return Object.fromEntries(fields.map(([name, value]) => [name, names.includes(name) ? own(value) : value]));
+}
+
+/**
+ * Keeps folders of memories together with their stores around each call, and writes paths as the
+ * session sees them.
+ */
+function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => Tool {
+  const { openMemoryStore: openStore, sandbox } = options;
+  const sync = async () => (openStore ? syncMemoryFolders({ openStore, programs: sandbox.programs }, mounts) : []);
+  const shown = (text: string): string => toSession(mounts, text);
+  return (tool) => ({
+    ...tool,
+    call: async (input, context) => {
+      const before = await sync();
+      try {
+        const output = await tool.call(input, context);
+        const notes = [...before, ...(await syncAfter(sync))];
+        const content = [output.content, ...notes.map((note) => `(${note})`)].join('\n').trimStart();
+        return { ...output, content: shown(content) };
+      } catch (error) {
+        if (!(error instanceof ToolFailure)) throw error;
+        throw new ToolFailure(shown(error.message), { cause: error });
+      }
+    },
+    close: async (run) => {
+      await tool.close?.(run);
+      await sync();
+    },
+  });
+}
+
+/** What the call did stays done; what could not be kept is kept before the next one. */
+async function syncAfter(sync: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  try {
+    return await sync();
+  } catch (error) {
+    return [`The memory store was not reached: what you wrote there is kept with your next call. ${reasonOf(error)}`];
+  }
+}
 
 /** Gives a tool another working directory, for its judgement of an input and for the call alike. */
 function judgedFrom(tool: Tool, moved: Moved): Tool {

@@ -1,0 +1,33 @@
+// The folders below /mnt of a session. On a machine they lie beside its workspace; commands see them
+// where bubblewrap puts them, and paths of file tools are turned into those of the machine and back.
+import { join } from 'node:path';
+import { MOUNTS, type RunMount } from '../../../workflows/contract/mounts.ts';
+
+export type Mounts = {
+  /** What is /mnt for the session: a folder of this machine, by its absolute path. */
+  readonly root: string;
+  readonly all: readonly RunMount[];
+};
+
+/** `cwd` is the session's workspace. */
+export const findMounts = (cwd: string, all: readonly RunMount[]): Mounts => ({ root: `${cwd}.mnt`, all });
+
+/** Returns the path on this machine of one that tools of the session see. */
+export function toMachine({ root }: Pick<Mounts, 'root'>, path: string): string {
+  return path === MOUNTS || path.startsWith(`${MOUNTS}/`) ? join(root, path.slice(MOUNTS.length)) : path;
+}
+
+/** Writes paths of this machine as the session's tools see them. */
+export const toSession = ({ root }: Pick<Mounts, 'root'>, text: string): string => text.replaceAll(root, MOUNTS);
+
+/** Returns the folders that tools may change, by their paths on this machine. */
+export const writableFolders = (mounts: Mounts): readonly string[] =>
+  mounts.all.filter(({ access }) => access === 'read_write').map(({ path }) => toMachine(mounts, path));
+
+/** Returns the folders as a sandbox shows them. */
+export const boundFolders = (mounts: Mounts | undefined) =>
+  mounts?.all.map(({ path, access }) => ({
+    path,
+    from: toMachine(mounts, path),
+    readOnly: access === 'read_only',
+  }));
