@@ -7,6 +7,7 @@ import type { RunOptions } from '../client/index.ts';
 import { AGENT_TOOL } from '../workflows/contract/delegation.ts';
 import type { RosterAgent } from '../workflows/contract/roster.ts';
 import { outsideTools } from './agents.ts';
+import { OUTPUTS, UPLOADS } from '../store/files.ts';
 import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
 import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
@@ -21,6 +22,8 @@ type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 
 type AgentPlace = {
   readonly cwd: string;
   readonly budget?: string | undefined;
+  /** Whether runs show files that are attached to the session (G66). */
+  readonly hasFiles?: boolean | undefined;
   readonly workerTools: readonly string[];
 };
 
@@ -31,7 +34,7 @@ type AgentPlace = {
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  { cwd, budget, workerTools }: AgentPlace,
+  { cwd, budget, hasFiles, workerTools }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
   const isBoxed = config.type === 'self_hosted';
@@ -45,6 +48,7 @@ export function optionsOfAgent(
     // Policies say what runs unasked: a worker's looser mode is no policy.
     permissionMode: 'default',
     ...(offline && { offline }),
+    ...(hasFiles && { sessionFiles: true, systemContext: FILES }),
     ...own,
     tools: [
       ...tools,
@@ -100,6 +104,10 @@ function outsideOptions(
     ...(type === 'self_hosted' && { environment, instructions: false, snapshots: false, systemContext: ELSEWHERE }),
   };
 }
+
+const FILES = {
+  files: `Files that were attached to the session are in ${UPLOADS}, which is read-only. What the user is to have, write to ${OUTPUTS}.`,
+};
 
 const ELSEWHERE = {
   sandbox: 'Your tools work in a sandbox on another machine: the workspace and the platform above are not its.',

@@ -13,6 +13,8 @@ import { Agents, placeOfAgent } from './agents.ts';
 import { Environments, placeOfEnvironment } from './environments.ts';
 import { unsupported } from './errors.ts';
 import { EventBus } from './events/bus.ts';
+import { FileResources } from './files/file-resources.ts';
+import { fileHandlers } from './files/handlers.ts';
 import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix } from './ids.ts';
@@ -47,14 +49,16 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const timelines = new Timelines(ports);
-  const sessions = new Sessions({ ports, stored, agents, environments, timelines });
+  const files = new FileResources(ports);
+  const sessions = new Sessions({ ports, stored, agents, environments, files, timelines });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
   const queues = new WorkQueues(ports);
   const { leases, leaseMs, now } = ports;
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
-  return { ports, stored, agents, environments, timelines, sessions, threads, bus, queues, work, cursors: sealing };
+  const own = { agents, environments, files, timelines, sessions, threads, bus, queues, work };
+  return { ports, stored, ...own, cursors: sealing };
 }
 
 export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
@@ -65,6 +69,7 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...sessionHandlers(parts),
     ...eventHandlers(parts),
     ...threadHandlers(parts),
+    ...fileHandlers(parts),
   };
 }
 

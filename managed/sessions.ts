@@ -19,6 +19,7 @@ import { conflict, invalid, ManagedError, notFound, unsupported } from './errors
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
+import type { FileResources } from './files/file-resources.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
@@ -43,6 +44,7 @@ export type SessionParts = {
   readonly stored: ManagedStore;
   readonly agents: Agents;
   readonly environments: Environments;
+  readonly files: FileResources;
   readonly timelines: Timelines;
 };
 
@@ -74,7 +76,7 @@ export class Sessions {
   /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
     refuseUnservedParts(body);
-    const { stored, environments, ports } = this.#parts;
+    const { stored, environments, files, ports } = this.#parts;
     const environment = await environments.retrieve(body.environment_id);
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
@@ -89,7 +91,12 @@ export class Sessions {
     if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
     const problem = optionsProblem(optionsOfAgent(agent, environment, { cwd: '/', workerTools: ports.workerTools }));
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+    const isCloud = environment.config.type === 'cloud';
+    const { resources = [] } = body;
+    if (resources.length > 0 && !isCloud) throw invalid(ELSEWHERE, 'resources');
+    if (!(await stored.sessionLog(id).read()).has(id)) await files.check(resources);
     const hash = await stored.putSessionAgent(agent);
+    await files.attachAll(id, by, resources);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -102,12 +109,20 @@ export class Sessions {
       agentVersion: agent.version,
       agent: hash,
       ...(budget !== undefined && { budget }),
+      ...(isCloud && { hasFiles: true }),
       isStarted: false,
     };
     await stored.sessionLog(id).append(by, (all, deleted) => {
       if (deleted.has(id)) throw notFound('Session', id);
       return all.has(id) ? null : { id, item };
     });
+  }
+
+  /** Throws ManagedError unless files can be attached to the session. */
+  async requireFiles(id: string): Promise<void> {
+    const item = await this.item(id);
+    refuseArchived(id, item);
+    if (item.hasFiles !== true) throw invalid(ELSEWHERE);
   }
 
   /** Returns the agent as the session has it: a version, with what the request overrides. */
@@ -171,7 +186,7 @@ export class Sessions {
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: [],
-      resources: [],
+      resources: await this.#parts.files.resources(id),
       stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
       title: item.title,
@@ -261,6 +276,7 @@ export class Sessions {
       const now = all.get(id);
       return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;
     });
+    await this.#parts.files.release(id, by);
     // A first message may have begun the workflow meanwhile, which is looked at then.
     if ((await log.read()).has(id)) await this.delete(id, by);
   }
@@ -344,6 +360,9 @@ export class Sessions {
     return { ...timeline, facts };
   }
 }
+
+const ELSEWHERE =
+  'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
 
 function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
   if (typeof choice === 'string' || choice.type === 'agent') return own;
@@ -439,12 +458,10 @@ const isPresent = (value: unknown): boolean =>
 
 /** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
 function refuseUnservedParts(body: {
-  readonly resources?: unknown;
   readonly vault_ids?: unknown;
   readonly agent?: unknown;
   readonly environment_id?: string;
 }): void {
-  if (isPresent(body.resources)) throw unsupported('resources', 'resources of sessions are not served yet');
   if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
   if (body.environment_id === undefined && isPresent(body.agent))
     throw unsupported('agent', 'a session’s agent cannot be changed yet: create another session');

@@ -7,6 +7,7 @@ import type { JsonSchema, JudgeContext, Tool } from '../tool.ts';
 import { createBashTool } from './bash.ts';
 import { createEditTool } from './edit.ts';
 import type { BuiltinOptions } from './files/options.ts';
+import { seeSessionFiles } from './files/session-paths.ts';
 import { createGlobTool } from './glob.ts';
 import { createGrepTool } from './grep.ts';
 import { createReadTool, PLAIN } from './read.ts';
@@ -17,13 +18,14 @@ import { createWriteTool } from './write.ts';
 /** Returns the tools by name. Null: the toolset has none of the name. */
 export function createToolset(options: BuiltinOptions): ReadonlyMap<string, Tool | null> {
   const states = options.dataDir === undefined ? undefined : new ShellStates(options.dataDir);
+  const placed = (tool: Tool): Tool => seeSessionFiles(inWorkspace(tool), options);
   const tools = [
     restartable(createBashTool(options, states), states),
-    present(inWorkspace(createReadTool(options, PLAIN)), readForm),
-    present(inWorkspace(createWriteTool(options)), writeForm),
-    present(inWorkspace(createEditTool(options)), editForm),
-    present(inWorkspace(createGlobTool(options, true)), globForm),
-    present(inWorkspace(createGrepTool(options, true)), grepForm),
+    present(placed(createReadTool(options, PLAIN)), readForm),
+    present(placed(createWriteTool(options)), writeForm),
+    present(placed(createEditTool(options)), editForm),
+    present(placed(createGlobTool(options, true)), globForm),
+    present(placed(createGrepTool(options, true)), grepForm),
     present(createWebFetchTool(options.web ?? {}, options), fetchForm),
   ];
   // Commands in the background have no tool here: `bash` begins none.
