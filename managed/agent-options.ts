@@ -7,6 +7,7 @@ import type { RunOptions } from '../client/index.ts';
 import { AGENT_TOOL } from '../workflows/contract/delegation.ts';
 import type { RosterAgent } from '../workflows/contract/roster.ts';
 import { outsideTools } from './agents.ts';
+import { OUTPUTS, UPLOADS } from '../store/files.ts';
 import type { SessionItem } from './log/stored.ts';
 import { describeMemoryStores, mountsOfStores } from './memory/attach.ts';
 import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
@@ -25,6 +26,8 @@ type AgentPlace = {
   readonly cwd: string;
   readonly resources?: SessionItem['resources'];
   readonly budget?: string | undefined;
+  /** Whether runs show files that are attached to the session (G66). */
+  readonly hasFiles?: boolean | undefined;
   readonly workerTools: readonly string[];
 };
 
@@ -35,7 +38,7 @@ type AgentPlace = {
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  { session, cwd, budget, workerTools, resources = [] }: AgentPlace,
+  { session, cwd, budget, hasFiles, workerTools, resources }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
   const isBoxed = config.type === 'self_hosted';
@@ -49,6 +52,7 @@ export function optionsOfAgent(
     // Policies say what runs unasked: a worker's looser mode is no policy.
     permissionMode: 'default',
     ...(offline && { offline }),
+    ...(hasFiles && { sessionFiles: true }),
     ...own,
     tools: [
       ...tools,
@@ -59,8 +63,8 @@ export function optionsOfAgent(
     ...(roster.length > 0 && { roster }),
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
-    ...outsideOptions(config, id, [...custom, ...(isBoxed ? sandboxTools(enabled.tools) : [])]),
-    ...contextOptions(isBoxed, session, resources),
+    ...outsideOptions(id, config, [...custom, ...(isBoxed ? sandboxTools(enabled.tools) : [])]),
+    ...contextOptions(isBoxed, { session, hasFiles, resources }),
   };
 }
 
@@ -97,10 +101,9 @@ const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean):
 /** A worker elsewhere lays the folders of memory stores into its own sandbox. */
 function contextOptions(
   isBoxed: boolean,
-  session: string,
-  stores: NonNullable<SessionItem['resources']>,
+  { session, hasFiles, resources: stores = [] }: Pick<AgentPlace, 'session' | 'hasFiles' | 'resources'>,
 ): Partial<RunOptions> {
-  const facts = { ...(isBoxed && ELSEWHERE), ...describeMemoryStores(stores) };
+  const facts = { ...(isBoxed && ELSEWHERE), ...(hasFiles && FILES), ...describeMemoryStores(stores) };
   return {
     ...(Object.keys(facts).length > 0 && { systemContext: facts }),
     ...(!isBoxed && stores.length > 0 && { mounts: mountsOfStores(session, stores) }),
@@ -109,8 +112,8 @@ function contextOptions(
 
 /** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read. */
 function outsideOptions(
-  { type }: BetaEnvironment['config'],
   environment: string,
+  { type }: BetaEnvironment['config'],
   tools: readonly OutsideTool[],
 ): Partial<RunOptions> {
   return {
@@ -118,6 +121,10 @@ function outsideOptions(
     ...(type === 'self_hosted' && { environment, instructions: false, snapshots: false }),
   };
 }
+
+const FILES = {
+  files: `Files that were attached to the session are in ${UPLOADS}, which is read-only. What the user is to have, write to ${OUTPUTS}.`,
+};
 
 const ELSEWHERE = {
   sandbox: 'Your tools work in a sandbox on another machine: the workspace and the platform above are not its.',

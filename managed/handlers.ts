@@ -13,6 +13,8 @@ import { Agents, placeOfAgent } from './agents.ts';
 import { Environments, placeOfEnvironment } from './environments.ts';
 import { unsupported } from './errors.ts';
 import { EventBus } from './events/bus.ts';
+import { FileResources } from './files/file-resources.ts';
+import { fileHandlers } from './files/handlers.ts';
 import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix } from './ids.ts';
@@ -51,15 +53,16 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const environments = new Environments(stored, ports.now);
   const memoryStores = new MemoryStores(stored, ports.now);
   const timelines = new Timelines(ports);
-  const sessions = new Sessions({ ports, stored, agents, environments, memoryStores, timelines });
+  const files = new FileResources(ports);
+  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, timelines });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
   const queues = new WorkQueues(ports);
   const { leases, leaseMs, now } = ports;
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
-  const resources = { agents, environments, memoryStores, sessions, threads };
-  return { ports, stored, ...resources, timelines, bus, queues, work, cursors: sealing };
+  const own = { agents, environments, files, memoryStores, timelines, sessions, threads, bus, queues, work };
+  return { ports, stored, ...own, cursors: sealing };
 }
 
 export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
@@ -71,6 +74,7 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...eventHandlers(parts),
     ...threadHandlers(parts),
     ...memoryHandlers(parts),
+    ...fileHandlers(parts),
   };
 }
 

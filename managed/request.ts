@@ -5,6 +5,7 @@ import type { Agents } from './agents.ts';
 import type { Caller } from './callers.ts';
 import type { Environments } from './environments.ts';
 import { notFound } from './errors.ts';
+import type { FileResources } from './files/file-resources.ts';
 import type { EventBus } from './events/bus.ts';
 import type { Timelines } from './events/timelines.ts';
 import { isId, type Prefix } from './ids.ts';
@@ -60,6 +61,7 @@ export type Parts = {
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
   readonly timelines: Timelines;
+  readonly files: FileResources;
   readonly sessions: Sessions;
   readonly threads: Threads;
   readonly bus: EventBus;

@@ -19,6 +19,7 @@ import { conflict, invalid, ManagedError, notFound, unsupported } from './errors
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
+import type { FileResources } from './files/file-resources.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
@@ -46,6 +47,7 @@ export type SessionParts = {
   readonly agents: Agents;
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
+  readonly files: FileResources;
   readonly timelines: Timelines;
 };
 
@@ -77,7 +79,7 @@ export class Sessions {
   /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
     refuseUnservedParts(body);
-    const { stored, environments, memoryStores, ports } = this.#parts;
+    const { stored, environments, files, memoryStores, ports } = this.#parts;
     const environment = await environments.retrieve(body.environment_id);
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
@@ -90,11 +92,17 @@ export class Sessions {
     if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
     const budget = body.budget?.max_list_cost.amount;
     if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
-    const resources = await attachMemoryStores(memoryStores, body.resources ?? []);
+    const requested = body.resources ?? [];
+    const isRepeated = (await stored.sessionLog(id).read()).has(id);
+    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
     const { workerTools } = ports;
     const problem = optionsProblem(optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }));
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+    const isCloud = environment.config.type === 'cloud';
+    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
+    if (!isRepeated) await files.check(requested);
     const hash = await stored.putSessionAgent(agent);
+    await files.attachAll(id, by, requested);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -108,12 +116,20 @@ export class Sessions {
       agent: hash,
       ...(resources.length > 0 && { resources }),
       ...(budget !== undefined && { budget }),
+      ...(isCloud && { hasFiles: true }),
       isStarted: false,
     };
     await stored.sessionLog(id).append(by, (all, deleted) => {
       if (deleted.has(id)) throw notFound('Session', id);
       return all.has(id) ? null : { id, item };
     });
+  }
+
+  /** Throws ManagedError unless files can be attached to the session. */
+  async requireFiles(id: string): Promise<void> {
+    const item = await this.item(id);
+    refuseArchived(id, item);
+    if (item.hasFiles !== true) throw invalid(ELSEWHERE);
   }
 
   /** Returns the agent as the session has it: a version, with what the request overrides. */
@@ -177,7 +193,7 @@ export class Sessions {
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: [],
-      resources: [...(item.resources ?? [])],
+      resources: [...(await this.#parts.files.resources(id)), ...(item.resources ?? [])],
       stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
       title: item.title,
@@ -267,6 +283,7 @@ export class Sessions {
       const now = all.get(id);
       return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;
     });
+    await this.#parts.files.release(id, by);
     // A first message may have begun the workflow meanwhile, which is looked at then.
     if ((await log.read()).has(id)) await this.delete(id, by);
   }
@@ -350,6 +367,9 @@ export class Sessions {
     return { ...timeline, facts };
   }
 }
+
+const ELSEWHERE =
+  'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
 
 function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
   if (typeof choice === 'string' || choice.type === 'agent') return own;

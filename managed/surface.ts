@@ -62,6 +62,11 @@ export const servedRoutes = [
   route('sessions.events.list', 'get', '/sessions/{session_id}/events', 'look', anyWorker),
   route('sessions.events.send', 'post', '/sessions/{session_id}/events', 'decide', anyWorker),
   route('sessions.events.stream', 'get', '/sessions/{session_id}/events/stream', 'look', anyWorker),
+  route('sessions.resources.add', 'post', '/sessions/{session_id}/resources', 'steer'),
+  route('sessions.resources.list', 'get', '/sessions/{session_id}/resources', 'look'),
+  route('sessions.resources.retrieve', 'get', '/sessions/{session_id}/resources/{resource_id}', 'look'),
+  route('sessions.resources.update', 'post', '/sessions/{session_id}/resources/{resource_id}', 'steer'),
+  route('sessions.resources.delete', 'delete', '/sessions/{session_id}/resources/{resource_id}', 'steer'),
   route('sessions.threads.list', 'get', '/sessions/{session_id}/threads', 'look'),
   route('sessions.threads.retrieve', 'get', '/sessions/{session_id}/threads/{thread_id}', 'look'),
   route('sessions.threads.archive', 'post', '/sessions/{session_id}/threads/{thread_id}/archive', 'steer'),
@@ -81,6 +86,11 @@ export const servedRoutes = [
   route('memoryStores.memoryVersions.list', 'get', '/memory_stores/{memory_store_id}/memory_versions', 'look'),
   route('memoryStores.memoryVersions.retrieve', 'get', MEMORY_VERSION, 'look'),
   route('memoryStores.memoryVersions.redact', 'post', `${MEMORY_VERSION}/redact`, 'steer'),
+  route('files.upload', 'post', '/files', 'steer'),
+  route('files.list', 'get', '/files', 'look'),
+  route('files.retrieveMetadata', 'get', '/files/{file_id}', 'look'),
+  route('files.download', 'get', '/files/{file_id}/content', 'look'),
+  route('files.delete', 'delete', '/files/{file_id}', 'steer'),
 ] as const;
 
 /** What Perdure serves besides the API, below `/x/perdure` (G85). */
@@ -97,12 +107,7 @@ export type ServedName = ServedRoute['name'];
 export type RefusedPaths = { readonly capability: string; readonly paths: readonly string[] };
 
 export const refusedPaths: readonly RefusedPaths[] = [
-  {
-    capability: 'sessions.resources',
-    paths: ['/sessions/{session_id}/resources', '/sessions/{session_id}/resources/*'],
-  },
   { capability: 'skills', paths: ['/skills', '/skills/*'] },
-  { capability: 'files', paths: ['/files', '/files/*'] },
   { capability: 'vaults', paths: ['/vaults', '/vaults/*'] },
   { capability: 'deployments', paths: ['/deployments', '/deployments/*'] },
   { capability: 'deploymentRuns', paths: ['/deployment_runs', '/deployment_runs/*'] },

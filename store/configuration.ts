@@ -15,6 +15,7 @@ import type { RunServer } from '../workflows/contract/mcp-servers.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
+import type { SessionFiles } from './files.ts';
 import type { ModelFacts } from './model-facts.ts';
 
 /** A model as a run knows it. Window and maximum output are in tokens. */
@@ -88,6 +89,8 @@ export type RunConfig = {
   readonly dir?: string;
   /** Shell commands and `web_fetch` have no network. */
   readonly offline?: true;
+  /** What the run's tools see below /mnt/session (G66); absent: nothing. */
+  readonly sessionFiles?: SessionFiles;
   /** Tools under other names for the model (L89); absent: under our own. */
   readonly toolNames?: ToolNames;
   /**

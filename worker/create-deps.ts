@@ -22,6 +22,7 @@ import type { SandboxConfig } from './config/schema-parts.ts';
 import { mayRunUnconfined } from './config/unconfined.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
+import { AttachedFiles } from '../tools/builtin/files/attached-files.ts';
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
 import { createRunRegistries } from '../tools/builtin/run-tools.ts';
 import { createRunServers } from '../tools/mcp/run-servers.ts';
@@ -120,6 +121,7 @@ export async function createDeps(
     background,
     prepared,
     network,
+    attached: new AttachedFiles(store, dataDir),
     ...web,
     ...(keyAgents && { keyAgents }),
     ...(sockets && { sockets }),

@@ -15,6 +15,7 @@ import { hookFailureNotice } from '../hooks/hooks.ts';
 import { askSessionStart, type SessionStartWords } from './around-runs.ts';
 import { runFields } from '../../system/log.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
+import { outputsOf } from '../../store/files.ts';
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
@@ -72,9 +73,11 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     const chosen = await findRunModels(deps, options);
     if (typeof chosen === 'string') return { kind: 'refused', detail: chosen };
     const cwd = await findOrMakeWorkspace(deps, attempt, input);
+    const own = options.sessionFiles ? { of: attempt.session, outputs: outputsOf(cwd.path) } : undefined;
+    const sessionFiles = inherited ? inherited.sessionFiles : own;
     const extra = await findExtraFolders(
       options.additionalDirectories ?? deps.defaults.additionalDirectories,
-      cwd.path,
+      { cwd: cwd.path, made: cwd.isMissing || inherited ? undefined : own?.outputs },
       deps,
     );
     const missing = cwd.isMissing ? options.cwd : extra.missing;
@@ -103,7 +106,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       deps.now(),
       options.outputSchema,
     );
-    const found = { ...chosen, cwd: cwd.path, folders, system: joinSystemPrompt(systemParts), systemParts };
+    const found = { ...chosen, ...present({ sessionFiles }), cwd: cwd.path, folders, system: joinSystemPrompt(systemParts), systemParts };
     const permissions = inherited?.permissions ?? joinRules(deps.defaults.permissions, options.permissions);
     const webSearch = restrictSearch(search, permissions);
     if (webSearch) warnOfSearch(deps, chosen.models, warned);
@@ -168,7 +171,7 @@ function takeSnapshot(
     folders,
     webSearch,
     ...found
-  }: Pick<RunConfig, 'models' | 'smallModel' | 'cwd' | 'system' | 'systemParts' | 'permissions'> & {
+  }: Pick<RunConfig, 'models' | 'smallModel' | 'sessionFiles' | 'cwd' | 'system' | 'systemParts' | 'permissions'> & {
     readonly folders: readonly string[];
     readonly webSearch: WebSearchSettings | undefined;
   },

@@ -34,15 +34,16 @@ export function gcCommand(program: Command, cli: Cli): void {
 }
 
 async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = [] }: Flags): Promise<number> {
-  const { cleanSnapshots, cleanStore, describeFreeRoom, findKeptMemories, GRACE_MS, measureDatabase, openStore } =
+  const { cleanSnapshots, cleanStore, describeFreeRoom, Files, findKeptMemories, GRACE_MS, measureDatabase, openStore } =
     await import('../../client/faces/store-care.ts');
   const graceMs = olderThan === undefined ? GRACE_MS : parseTime('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
   return withServer(cli, async ({ temporal, folder, embedded }) => {
     const { care, id, store: values } = openStore({ ...folder, dataDir: folder.root });
     const store = await id();
+    const files = new Set((await new Files(values, Date.now).log.read()).keys());
     const isMemoryKept = await findKeptMemories(values, Date.now);
-    const options = { graceMs, dryRun, isMemoryKept, goneNamespaces: goneNamespace };
+    const options = { graceMs, dryRun, files, isMemoryKept, goneNamespaces: goneNamespace };
     const cleaning = { temporal: temporal.client, care, store, ...options };
     const cleaned = await cleanStore(cleaning);
     const isOwn = isInside(folder.root, folder.storePlace);

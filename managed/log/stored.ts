@@ -47,6 +47,8 @@ export type SessionItem = {
    * because the server died; absent before.
    */
   readonly isStarting?: true;
+  /** Whether runs show files that are attached (G66); absent for sessions in sandboxes elsewhere. */
+  readonly hasFiles?: true;
   /** By the session of each thread that was archived, when that was. */
   readonly archivedThreads?: Readonly<Record<string, number>>;
   /** Whether a workflow was started: a session without messages has none (G3). */

@@ -2,8 +2,8 @@
 // about them.
 import type { BetaManagedAgentsMemoryStoreResource } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunMount } from '../../workflows/contract/mounts.ts';
-import { invalid, unsupported } from '../errors.ts';
-import type { SessionResource } from '../shapes/sessions.ts';
+import { invalid } from '../errors.ts';
+import type { ResourceParams } from '../shapes/files.ts';
 import type { MemoryStores } from './stores.ts';
 
 const MOST_STORES = 8;
@@ -14,13 +14,12 @@ const LONGEST_SLUG = 240;
 /** Returns the resources as the session keeps them. Throws ManagedError. */
 export async function attachMemoryStores(
   stores: MemoryStores,
-  requested: readonly SessionResource[],
+  requested: readonly ResourceParams[],
 ): Promise<readonly BetaManagedAgentsMemoryStoreResource[]> {
   const attached: BetaManagedAgentsMemoryStoreResource[] = [];
   for (const [at, resource] of requested.entries()) {
     const path = `resources.${at}`;
-    if (resource.type !== 'memory_store')
-      throw unsupported(path, `resources of type "${resource.type}" are not served yet`);
+    if (resource.type !== 'memory_store') continue;
     const { memory_store_id, access, instructions } = resource;
     if (attached.some((other) => other.memory_store_id === memory_store_id))
       throw invalid(`${path}.memory_store_id: it is attached twice`, `${path}.memory_store_id`);

@@ -2,11 +2,11 @@
 // `unknown` here: `sessions.ts` and `send.ts` say so with the field's path.
 import { z } from 'zod';
 import { mcpServers, model, pageQuery, skills, system, tools } from './agents.ts';
+import { resources } from './files.ts';
 import { flag, metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
 
 const MOST_EVENTS = 50;
 const MOST_BLOCKS = 1_000;
-const MOST_RESOURCES = 500;
 
 const version = z.int().min(1).optional();
 const agent = z.union([
@@ -97,25 +97,13 @@ const budget = z.strictObject({
   max_list_cost: z.strictObject({ amount, currency: z.literal('USD') }),
 });
 
-const memoryStore = z.strictObject({
-  type: z.literal('memory_store'),
-  memory_store_id: z.string(),
-  access: z.enum(['read_write', 'read_only']).nullable().optional(),
-  instructions: z.string().max(4_096).nullable().optional(),
-});
-const resource = z.discriminatedUnion('type', [
-  memoryStore,
-  z.looseObject({ type: z.enum(['file', 'github_repository']) }),
-]);
-export type SessionResource = z.output<typeof resource>;
-
 export const sessionCreate = z.strictObject({
   agent,
   environment_id: z.string(),
   budget: budget.optional(),
   initial_events: z.array(userMessage).max(MOST_EVENTS).optional(),
   metadata: metadata.optional(),
-  resources: z.array(resource).max(MOST_RESOURCES).optional(),
+  resources: resources.optional(),
   title,
   vault_ids: z.array(z.string()).optional(),
 });

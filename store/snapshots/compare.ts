@@ -2,7 +2,7 @@
 // contents. Only its objects are read, whatever lies in the workspace now.
 import { existsSync } from 'node:fs';
 import type { SnapshotChange, RawPath } from './listing.ts';
-import { parseChanges } from './listing.ts';
+import { parseChanges, parseTree } from './listing.ts';
 import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { type NotedSnapshot, withPermissionChanges } from './permission-changes.ts';
@@ -110,6 +110,15 @@ export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise
     pairs.push({ path: fields[at + 1] ?? '', from: toFile(fromMode, from), to: toFile(toMode, to) });
   }
   return pairs;
+}
+
+/** Lists the regular files of a snapshot. */
+export async function listHeldFiles(
+  reading: ShadowReading,
+  id: string,
+): Promise<readonly { readonly path: RawPath; readonly blob: string }[]> {
+  const tree = parseTree(await runGit(reading, ['ls-tree', '-r', '-z', '--end-of-options', nameTree(id, 'files')]));
+  return tree.flatMap(({ mode, id: blob, path }) => (mode.startsWith('100') ? [{ path, blob }] : []));
 }
 
 /** What a patch says of a file, byte for byte as latin1. */

@@ -39,17 +39,17 @@ export type Confinement = {
   readonly alone?: boolean;
   /** Folders that can be read although they lie in the data folder: absolute real paths. */
   readonly readable?: readonly string[];
-  /** Folders that are shown at other paths, below /mnt: nothing else is there then. */
-  readonly bound?: readonly BoundFolder[] | undefined;
+  /** What is shown below /mnt, whose other folders can be read (G66). */
+  readonly shown?: readonly ShownFolder[];
   /** Sockets of outside services that the command may reach all the same. */
   readonly sockets?: readonly ReachedSocket[];
 };
 
+/** A folder `from` that is seen at `path`: absolute real paths. `isWritable`: unless all is read-only. */
+export type ShownFolder = { readonly path: string; readonly from: string; readonly isWritable?: true };
+
 /** Both are absolute paths. `from` is the socket that is reached in the place of `path`. */
 export type ReachedSocket = { readonly path: string; readonly from?: string };
-
-/** Both are absolute paths. `from` is what is shown at `path`. */
-export type BoundFolder = { readonly path: string; readonly from: string; readonly readOnly: boolean };
 
 type MountKind = '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc' | '--symlink';
 /** `from` is what is shown at `path`, when that is something else. */
@@ -69,12 +69,13 @@ const KEPT_OF_RUN = ['systemd/resolve', 'resolvconf', 'NetworkManager', 'current
 
 /** Returns everything between bubblewrap and the command itself. */
 export function bwrapArguments(confinement: Confinement, places: Places): string[] {
-  const { dataDir, cwd, folders = [], bound = [] } = confinement;
+  const { dataDir, cwd, folders = [] } = confinement;
   const hidden = listHidden(dataDir, places, [cwd, ...folders]);
   const isRoot = process.getuid?.() === 0;
   const mounts = listMounts(confinement, places, hidden);
   // A writable file of the kernel would let root change the machine.
-  const readOnly = [...(isRoot ? ['/proc'] : []), ...(bound.length > 0 ? ['/mnt'] : []), ...hidden];
+  const shown = mayShow(confinement) ? [SHOWN_BELOW] : [];
+  const readOnly = [...(isRoot ? ['/proc'] : []), ...hidden, ...shown];
   return [
     '--die-with-parent',
     '--unshare-pid',
@@ -166,7 +167,6 @@ function listMounts(confinement: Confinement, places: Places, hidden: readonly s
     { kind: '--dev', path: '/dev' },
     { kind: '--proc', path: '/proc' },
     ...listRunFolderMounts(),
-    ...listBoundMounts(confinement),
   ];
   const writable = readOnly || alone ? [] : listSharedMounts(places);
   const chosen = [...(cwd === sep ? [] : [cwd]), ...outerFolders(confinement)];
@@ -178,6 +178,7 @@ function listMounts(confinement: Confinement, places: Places, hidden: readonly s
     ...hidden.map(emptyFolder),
     ...readable.map(readOnlyBind),
     ...writable,
+    ...listShownMounts(confinement, hidden),
     ...own,
     ...guarded,
   ];
@@ -219,14 +220,31 @@ function listRunFolderMounts(): readonly Mount[] {
   return [...folders.map(emptyFolder), ...needed.filter((path) => realOf(path) !== null).map(mountUnchanged)];
 }
 
-/** The machine's own /mnt makes room, so that the places for the folders can be made. */
-function listBoundMounts({ bound = [], readOnly = false }: Confinement): readonly Mount[] {
-  const isLeftAlone = (folder: BoundFolder): boolean => readOnly || folder.readOnly;
-  const mounts = bound.map((folder): Mount => {
-    const { path, from } = folder;
-    return { kind: isLeftAlone(folder) ? '--ro-bind' : '--bind', path, from };
-  });
-  return mounts.length === 0 ? [] : [emptyFolder('/mnt'), ...mounts];
+const SHOWN_BELOW = '/mnt';
+
+/** A machine without the folder has no place to show anything in. */
+const mayShow = ({ shown = [] }: Confinement): boolean => shown.length > 0 && realOf(SHOWN_BELOW) === SHOWN_BELOW;
+
+/** An empty folder takes the place of /mnt, with what the machine has there and what is shown. */
+function listShownMounts(confinement: Confinement, hidden: readonly string[]): readonly Mount[] {
+  const { shown = [], readOnly = false } = confinement;
+  if (!mayShow(confinement)) return [];
+  const taken = new Set(shown.map(({ path }) => path.split(sep)[2]));
+  const others = listEntries(SHOWN_BELOW)
+    .filter((entry) => !taken.has(entry.name) && !entry.isFile())
+    .map(({ name }) => join(SHOWN_BELOW, name))
+    .filter((path) => !hidden.includes(path));
+  return [
+    emptyFolder(SHOWN_BELOW),
+    ...others.map(mountUnchanged),
+    ...shown
+      .filter(({ from }) => realOf(from) === from)
+      .map(({ path, from, isWritable }): Mount => ({
+        kind: isWritable && !readOnly ? '--bind' : '--ro-bind',
+        path,
+        from,
+      })),
+  ];
 }
 
 /** Makes the commands' own cache. Where that fails, commands read the user's and write none. */

@@ -30,9 +30,10 @@ import { describeResult, createBoundedOutput } from './shell/output.ts';
 import { createTerminalText, renderTerminal } from './files/terminal-text.ts';
 import { describeStarted } from './shell/background-words.ts';
 import { describeGoneFolder } from './files/confine.ts';
-import { leadsOutOfWorkspace, type ShellPath } from './files/leaves-workspace.ts';
-import { boundFolders, toMachine } from './files/mounts.ts';
+import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
+import { shownMounts } from './files/mounts.ts';
 import type { BuiltinOptions } from './files/options.ts';
+import { showSessionFiles, withUploads } from './files/session-paths.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
 import { KeptCommand, type ShellStates } from './shell/kept-shell.ts';
 import { parseShell } from './shell/parse-shell.ts';
@@ -77,14 +78,7 @@ type BashInput = z.infer<typeof inputSchema>;
 export function createBashTool(options: BuiltinOptions, states?: ShellStates): Tool {
   const parse = createParser();
   const judge = (input: BashInput, context: JudgeContext): ShellJudgement =>
-    judgeParsed(parse(input), context, context.dir);
-  const leadsOut = (paths: readonly ShellPath[], context: JudgeContext): boolean => {
-    const { mounts, dataDir } = options;
-    if (!mounts) return leadsOutOfWorkspace(context, paths, dataDir);
-    const reach = { ...context, folders: [...(context.folders ?? []), mounts.root] };
-    const own = paths.map((one) => ({ ...one, path: toMachine(mounts, one.path) }));
-    return leadsOutOfWorkspace(reach, own, dataDir);
-  };
+    judgeParsed(parse(input), withUploads(context), context.dir);
   const riskOf = (input: BashInput, context: JudgeContext): Risk => {
     const verdict = judge(input, context);
     return verdict.readOnly && whyGitIsDoubted(verdict.gitIn, context) === undefined ? 'read' : 'execute';
@@ -108,7 +102,7 @@ export function createBashTool(options: BuiltinOptions, states?: ShellStates): T
     canUse: (input, context) => {
       const verdict = judge(input, context);
       if (!verdict.readOnly) return undefined;
-      if (leadsOut(verdict.paths, context)) return { kind: 'ask' };
+      if (leadsOutOfWorkspace(context, verdict.paths, options.dataDir)) return { kind: 'ask' };
       const why = whyGitIsDoubted(verdict.gitIn, context);
       return why === undefined ? undefined : { kind: 'ask', why, unlessAllowed: true };
     },
@@ -117,13 +111,13 @@ export function createBashTool(options: BuiltinOptions, states?: ShellStates): T
       text: input.command,
       commands: parse(input),
       readsOnly: (commands) => {
-        const verdict = judgeCommands(commands, context, context.dir);
+        const verdict = judgeCommands(commands, withUploads(context), context.dir);
         // In a list with commands that change things git has no environment that keeps it to
         // reading: a rule must name it.
         return (
           verdict.readOnly &&
           verdict.gitIn.length === 0 &&
-          !leadsOut(verdict.paths, context)
+          !leadsOutOfWorkspace(context, verdict.paths, options.dataDir)
         );
       },
     }),
@@ -204,10 +198,10 @@ async function runInForeground(
 /** A command that only reads gets no variables: none may make another command of it. */
 function keepShell(
   command: string,
-  { cwd, folders, dir, session }: ToolContext,
+  { session, ...context }: ToolContext,
   { states, bash }: { readonly states: ShellStates; readonly bash: string },
 ): KeptCommand {
-  const { readOnly } = judgeShell(command, { cwd, folders }, dir);
+  const { readOnly } = judgeShell(command, withUploads(context), context.dir);
   return new KeptCommand(bash, command, readOnly || session === undefined ? undefined : states.open(session));
 }
 
@@ -329,14 +323,15 @@ async function startTree(
   if (refused !== undefined) throw new ToolFailure(refused);
   const { readOnly, env, sockets } = holdCommand(marked, context, options);
   const shell = [sandbox.programs.at('bash'), '--norc', '--noprofile', ...args];
+  const shown = [...(await showSessionFiles(context, options)), ...shownMounts(mounts)];
   const argv = sandbox.wrap(shell, {
     cwd,
+    shown,
     folders: folder === undefined ? folders : [...(folders ?? []), folder],
     dir,
     dataDir,
     readOnly,
     ...(offline && { offline }),
-    bound: boundFolders(mounts),
     sockets,
   });
   try {
@@ -357,11 +352,11 @@ async function startTree(
 /** Decides what a command may do and reach, by what it was judged to be. */
 function holdCommand(
   { command, mark }: MarkedCommand,
-  { cwd, folders, dir, env: own, traceparent }: ToolContext,
+  { cwd, folders, dir, env: own, traceparent, sessionFiles }: ToolContext,
   { sandbox, dataDir, passEnv = [], keyAgents = [], sockets: named = [] }: BuiltinOptions,
 ) {
   const worker = process.env;
-  const { readOnly } = judgeShell(command, { cwd, folders }, dir);
+  const { readOnly } = judgeShell(command, withUploads({ cwd, folders, sessionFiles }), dir);
   const sockets = [...listKeyAgentSockets(keyAgents, worker), ...named.map((path) => ({ path }))];
   // A command that was judged to only read names no variable, and runs unasked: no variable may
   // make another command of it.

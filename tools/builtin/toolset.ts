@@ -8,6 +8,7 @@ import { type JsonSchema, type JudgeContext, type Tool, ToolFailure } from '../t
 import { createBashTool } from './bash.ts';
 import { createEditTool } from './edit.ts';
 import type { BuiltinOptions } from './files/options.ts';
+import { seeSessionFiles } from './files/session-paths.ts';
 import { createGlobTool } from './glob.ts';
 import { createGrepTool } from './grep.ts';
 import { createReadTool, PLAIN } from './read.ts';
@@ -20,14 +21,15 @@ import { createWriteTool } from './write.ts';
 /** Returns the tools by name. Null: the toolset has none of the name. */
 export function createToolset(options: BuiltinOptions): ReadonlyMap<string, Tool | null> {
   const states = options.dataDir === undefined ? undefined : new ShellStates(options.dataDir);
+  const placed = (tool: Tool): Tool => seeSessionFiles(inWorkspace(tool), options);
   const { read, write, command } = createMountedForms(options);
   const tools = [
     command(restartable(createBashTool(options, states), states)),
-    read(inWorkspace(createReadTool(options, PLAIN)), readForm),
-    write(inWorkspace(createWriteTool(options)), writeForm),
-    write(inWorkspace(createEditTool(options)), editForm),
-    read(inWorkspace(createGlobTool(options, true)), globForm),
-    read(inWorkspace(createGrepTool(options, true)), grepForm),
+    read(placed(createReadTool(options, PLAIN)), readForm),
+    write(placed(createWriteTool(options)), writeForm),
+    write(placed(createEditTool(options)), editForm),
+    read(placed(createGlobTool(options, true)), globForm),
+    read(placed(createGrepTool(options, true)), grepForm),
     present(createWebFetchTool(options.web ?? {}, options), fetchForm),
   ];
   // Commands in the background have no tool here: `bash` begins none.

@@ -296,6 +296,14 @@ export const RUN_OPTIONS = {
   offline: switchOption('offline', {
     says: 'run shell commands without a network, and fetch no pages',
   }),
+  /**
+   * Commands and the tools of the toolset see files that are attached to the session at
+   * /mnt/session/uploads, and a folder beside the workspace, `<workspace>.outputs`, at
+   * /mnt/session/outputs (G66).
+   */
+  sessionFiles: switchOption('session files', {
+    says: 'show files that are attached to the session at /mnt/session/uploads, and a folder beside the workspace at /mnt/session/outputs',
+  }),
   permissionMode: choiceOption<PermissionMode>('permission mode', permissionModes, {
     flag: '--permission-mode <mode>',
     says: 'what runs without asking',

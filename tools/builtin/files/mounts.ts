@@ -1,6 +1,7 @@
 // The folders below /mnt of a session. On a machine they lie beside its workspace; commands see them
 // where bubblewrap puts them, and paths of file tools are turned into those of the machine and back.
 import { join } from 'node:path';
+import type { ShownFolder } from '../../../system/process/bwrap.ts';
 import { MOUNTS, type RunMount } from '../../../workflows/contract/mounts.ts';
 
 export type Mounts = {
@@ -25,9 +26,9 @@ export const writableFolders = (mounts: Mounts): readonly string[] =>
   mounts.all.filter(({ access }) => access === 'read_write').map(({ path }) => toMachine(mounts, path));
 
 /** Returns the folders as a sandbox shows them. */
-export const boundFolders = (mounts: Mounts | undefined) =>
-  mounts?.all.map(({ path, access }) => ({
+export const shownMounts = (mounts: Mounts | undefined): readonly ShownFolder[] =>
+  (mounts?.all ?? []).map(({ path, access }) => ({
     path,
-    from: toMachine(mounts, path),
-    readOnly: access === 'read_only',
+    from: toMachine(mounts!, path),
+    ...(access === 'read_write' && { isWritable: true as const }),
   }));
