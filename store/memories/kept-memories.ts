@@ -13,15 +13,15 @@ export async function findKeptMemories(
   now: () => number,
 ): Promise<(key: string) => boolean | undefined> {
   const stores = await new ResourceLog<object>({ store, name: MEMORY_STORES, now }).read();
-  const kept = new Set<string>();
+  const needed = new Set<string>();
   for (const id of stores.keys()) {
-    kept.add(memoryLogName(id)).add(`${memoryLogName(id)}-checkpoints`);
+    needed.add(memoryLogName(id)).add(`${memoryLogName(id)}-checkpoints`);
     for (const { text } of (await new Memories({ store, id, now }).versions()).values())
-      if (text) kept.add(`${id}/${text.in}`);
+      if (text) needed.add(`${id}/${text.in}`);
   }
   return (key) => {
     const [kind, segment = '', name] = key.split('/');
-    if (kind === MEMORY_TEXTS) return kept.has(`${segment}/${name}`);
-    return kind === 'managed' && segment.startsWith(memoryLogName('')) ? kept.has(segment) : undefined;
+    if (kind === MEMORY_TEXTS) return needed.has(`${segment}/${name}`);
+    return kind === 'managed' && segment.startsWith(memoryLogName('')) ? needed.has(segment) : undefined;
   };
 }

@@ -52,7 +52,11 @@ test('what a session writes below /mnt/memory the next one reads, over kill -9 b
   expect(JSON.stringify(model.requests[0])).toContain(`${AT} (read and write)`);
   expect(JSON.stringify(model.requests[0])).toContain('Check it first.');
   const list = () => collect(memoryStores.memories.list(store.id, { view: 'full' }));
-  expect(await list()).toMatchObject([{ path: '/preferences.md', content: 'Vegan leather only.\nMedium.\n' }]);
+  const stored = await until(async () => {
+    const [memory] = await list();
+    return memory?.type === 'memory' && memory.content?.includes('Medium.') && memory;
+  });
+  expect(stored).toMatchObject({ path: '/preferences.md', content: 'Vegan leather only.\nMedium.\n' });
   const second = await say('I need a bag.', { resources: [resource] });
   expect(JSON.stringify(await end(second))).toContain('Medium.');
   const versions = await collect(memoryStores.memoryVersions.list(store.id));

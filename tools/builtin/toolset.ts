@@ -180,11 +180,11 @@ function createMountedForms(options: BuiltinOptions): { read: Shown; write: Show
   const keep = keepTogether(mounts, options);
   const reaching =
     (folders: readonly string[]): Shown =>
-    (tool, shown) => {
+    (tool, own) => {
       const further: Moved = (_, context) => ({ ...context, folders: [...(context.folders ?? []), ...folders] });
       const names = tool.name === 'glob' ? ['path', 'pattern'] : ['path'];
-      const toOwn: typeof shown.toOwn = (input) => withMachinePaths(mounts, shown.toOwn(input), names);
-      return present(keep(judgedFrom(tool, further)), { ...shown, toOwn });
+      const toOwn: typeof own.toOwn = (input) => withMachinePaths(mounts, own.toOwn(input), names);
+      return present(keep(judgedFrom(tool, further)), { ...own, toOwn });
     };
   return { read: reaching([mounts.root]), write: reaching(writableFolders(mounts)), command: keep };
 }
@@ -202,20 +202,38 @@ function withMachinePaths(mounts: Mounts, input: unknown, names: readonly string
  */
 function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => Tool {
   const { openMemoryStore: openStore, sandbox } = options;
-  const sync = async () => (openStore ? syncMemoryFolders({ openStore, programs: sandbox.programs }, mounts) : []);
-  const shown = (text: string): string => toSession(mounts, text);
+  const untold: string[] = [];
+  const sync = async (): Promise<void> => {
+    if (openStore) untold.push(...(await syncMemoryFolders({ openStore, programs: sandbox.programs }, mounts)));
+  };
+  /** What the call did stays done; what could not be kept is kept before the next one. */
+  const syncAfter = async (): Promise<void> => {
+    try {
+      await sync();
+    } catch (error) {
+      untold.push(`the memory store was not reached, and your next call keeps what you wrote: ${reasonOf(error)}`);
+    }
+  };
+  const rename = (text: string): string => toSession(mounts, text);
   return (tool) => ({
     ...tool,
+    ...(tool.wouldFail && {
+      wouldFail: async (input, context) => {
+        await sync();
+        return tool.wouldFail?.(input, context);
+      },
+    }),
     call: async (input, context) => {
-      const before = await sync();
+      await sync();
       try {
         const output = await tool.call(input, context);
-        const notes = [...before, ...(await syncAfter(sync))];
-        const content = [output.content, ...notes.map((note) => `(${note})`)].join('\n').trimStart();
-        return { ...output, content: shown(content) };
+        await syncAfter();
+        const notes = untold.splice(0).map((note) => `(${note})`);
+        const content = [output.content, ...notes].join('\n').trimStart();
+        return { ...output, content: rename(content) };
       } catch (error) {
         if (!(error instanceof ToolFailure)) throw error;
-        throw new ToolFailure(shown(error.message), { cause: error });
+        throw new ToolFailure(rename(error.message), { cause: error });
       }
     },
     close: async (run) => {
@@ -223,15 +241,6 @@ function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => 
       await sync();
     },
   });
-}
-
-/** What the call did stays done; what could not be kept is kept before the next one. */
-async function syncAfter(sync: () => Promise<readonly string[]>): Promise<readonly string[]> {
-  try {
-    return await sync();
-  } catch (error) {
-    return [`The memory store was not reached: what you wrote there is kept with your next call. ${reasonOf(error)}`];
-  }
 }
 
 /** Gives a tool another working directory, for its judgement of an input and for the call alike. */

@@ -45,7 +45,7 @@ const stateShape = z.object({
   /** Hashes of what both sides held, by path. */
   base: z.record(z.string(), z.string()),
   /** Notes that the model has had. */
-  told: z.array(z.string()),
+  notes: z.array(z.string()),
 });
 type State = z.output<typeof stateShape>;
 
@@ -91,37 +91,37 @@ class FolderSync {
     const state = this.#readState();
     // A folder that is gone was removed by no tool of the session: its memories stay.
     const base = new Map(isThere ? Object.entries(state.base) : []);
-    const kept = new Map(base);
+    const agreed = new Map(base);
     const found = await this.#scan();
-    if (found === null) return this.#finish(state, kept);
+    if (found === null) return this.#finish(state, agreed);
     const remote = new Map([...(await this.#store.memories.list()).values()].map((one) => [one.path, one]));
     for (const path of found.skipped) [base, remote].forEach((side) => side.delete(path));
     const readOnly = this.#mount.access === 'read_only';
-    for (const step of planSync({ base, local: found.local, remote, readOnly })) await this.#perform(step, kept);
-    return this.#finish(state, kept);
+    for (const step of planSync({ base, local: found.local, remote, readOnly })) await this.#perform(step, agreed);
+    return this.#finish(state, agreed);
   }
 
   #readState(): State {
     const file = readJsonFile(this.#stateFile, stateShape);
-    return file.kind === 'read' ? file.value : { v: 1, base: {}, told: [] };
+    return file.kind === 'read' ? file.value : { v: 1, base: {}, notes: [] };
   }
 
-  #finish(state: State, kept: ReadonlyMap<string, string>): readonly string[] {
+  #finish(state: State, agreed: ReadonlyMap<string, string>): readonly string[] {
     const notes = [...this.#notes];
-    const next: State = { v: 1, base: Object.fromEntries(kept), told: notes };
+    const next: State = { v: 1, base: Object.fromEntries(agreed), notes };
     if (JSON.stringify(next) !== JSON.stringify(state)) writeJsonFile(this.#stateFile, next, 'not durable');
-    return notes.filter((note) => !state.told.includes(note));
+    return notes.filter((note) => !state.notes.includes(note));
   }
 
   #note(path: string, why: string): void {
     this.#notes.add(`${this.#mount.path}${path}: ${why}`);
   }
 
-  async #perform(step: SyncStep, kept: Map<string, string>): Promise<void> {
+  async #perform(step: SyncStep, agreed: Map<string, string>): Promise<void> {
     try {
       const sha256 = await this.#do(step);
-      if (sha256 === undefined) kept.delete(step.path);
-      else kept.set(step.path, sha256);
+      if (sha256 === undefined) agreed.delete(step.path);
+      else agreed.set(step.path, sha256);
     } catch (error) {
       if (!(error instanceof MemoryRefusal) && !(error instanceof ToolFailure)) throw error;
       // The next sync sees what is in the store then.

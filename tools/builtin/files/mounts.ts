@@ -1,7 +1,8 @@
 // The folders below /mnt of a session. On a machine they lie beside its workspace; commands see them
 // where bubblewrap puts them, and paths of file tools are turned into those of the machine and back.
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { ShownFolder } from '../../../system/process/bwrap.ts';
+import { isInside } from '../../../system/process/places.ts';
 import { MOUNTS, type RunMount } from '../../../workflows/contract/mounts.ts';
 
 export type Mounts = {
@@ -13,9 +14,10 @@ export type Mounts = {
 /** `cwd` is the session's workspace. */
 export const findMounts = (cwd: string, all: readonly RunMount[]): Mounts => ({ root: `${cwd}.mnt`, all });
 
-/** Returns the path on this machine of one that tools of the session see. */
-export function toMachine({ root }: Pick<Mounts, 'root'>, path: string): string {
-  return path === MOUNTS || path.startsWith(`${MOUNTS}/`) ? join(root, path.slice(MOUNTS.length)) : path;
+/** Returns the path on this machine of one below /mnt/memory, or where else a mount is. */
+export function toMachine({ root, all }: Mounts, path: string): string {
+  const isBelow = all.some((mount) => isInside(mount.path.split('/').slice(0, 3).join('/'), path));
+  return isAbsolute(path) && isBelow ? join(root, path.slice(MOUNTS.length)) : path;
 }
 
 /** Writes paths of this machine as the session's tools see them. */
