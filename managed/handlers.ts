@@ -18,7 +18,7 @@ import { fileHandlers } from './files/handlers.ts';
 import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix } from './ids.ts';
-import type { ManagedStore } from './log/stored.ts';
+import { LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import {
@@ -190,7 +190,7 @@ function sessionHandlers(parts: Parts) {
         ? await pageOfChosen(await parts.cursors(), list, all, placeOf, choose)
         : pageOf(await parts.cursors(), list, all, placeOf);
       const found = statuses?.length ? page.items : await sessions.lookAt(page.items);
-      const data = await Promise.all(found.map((one) => sessions.show(one)));
+      const data = await Promise.all(found.map((one) => sessions.show(one, LIST_AGE_MS)));
       return { data, next_page: page.next, prev_page: page.prev };
     },
   } satisfies Partial<Record<ServedName, Handler>>;

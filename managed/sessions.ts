@@ -94,9 +94,8 @@ export class Sessions {
     const isCloud = environment.config.type === 'cloud';
     const { resources = [] } = body;
     if (resources.length > 0 && !isCloud) throw invalid(ELSEWHERE, 'resources');
-    if (!(await stored.sessionLog(id).read()).has(id)) await files.check(resources);
     const hash = await stored.putSessionAgent(agent);
-    await files.attachAll(id, by, resources);
+    if (!(await stored.sessionLog(id).read()).has(id)) await files.attachAll(id, by, resources);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -168,7 +167,8 @@ export class Sessions {
     }
   }
 
-  async show(found: FoundSession): Promise<BetaManagedAgentsSession> {
+  /** `maxAgeMs`: of what is known of its files. */
+  async show(found: FoundSession, maxAgeMs = 0): Promise<BetaManagedAgentsSession> {
     const { id, item, description } = found;
     const { timelines } = this.#parts;
     const { projection } = isAtBudget(found)
@@ -186,7 +186,7 @@ export class Sessions {
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: [],
-      resources: await this.#parts.files.resources(id),
+      resources: await this.#parts.files.resources(id, maxAgeMs),
       stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
       title: item.title,

@@ -95,7 +95,7 @@ export class FileResources {
 
   /** Lists files, newest first: of a session what it has made by now, too. */
   async list({ scope, ids }: { readonly scope?: string | undefined; readonly ids?: readonly string[] | undefined }) {
-    if (scope !== undefined) await this.#collectOutputs(scope);
+    if (scope !== undefined && isId('sesn', scope)) await this.#collectOutputs(scope);
     const all = [...(await this.#files.log.read(scope === undefined ? LIST_AGE_MS : 0))];
     return all
       .filter(([id, { session }]) => (scope === undefined || session === scope) && (ids?.includes(id) ?? true))
@@ -150,27 +150,29 @@ export class FileResources {
     return found;
   }
 
-  /** Throws ManagedError unless all can be attached to a new session. */
-  async check(resources: readonly ResourceParams[]): Promise<void> {
+  /**
+   * Attaches resources to a session that is about to be created: all of them, or none. A repeat
+   * attaches nothing twice. Throws ManagedError.
+   */
+  async attachAll(session: string, by: string, resources: readonly ResourceParams[]): Promise<void> {
+    const files = await this.#check(resources);
+    for (const [at, file] of files.entries()) {
+      const id = fileId(session, 'resource', at);
+      await this.#attach(session, id, by, file, `resources.${at}.`);
+    }
+  }
+
+  async #check(resources: readonly ResourceParams[]): Promise<readonly FileResource[]> {
     const mounts: string[] = [];
-    for (const [at, one] of resources.entries()) {
-      const file = requireFile(one, `resources.${at}`);
+    const files = resources.map((one, at) => requireFile(one, `resources.${at}`));
+    for (const [at, file] of files.entries()) {
       await this.#source(file, `resources.${at}.file_id`);
       const param = `resources.${at}.mount_path`;
       const mount = mountOf(file, param);
       refuseOverlap(mount, mounts, param);
       mounts.push(mount);
     }
-  }
-
-  /** Attaches what was checked. A repeat attaches nothing twice. */
-  async attachAll(session: string, by: string, resources: readonly ResourceParams[]): Promise<void> {
-    for (const [at, one] of resources.entries()) {
-      const id = fileId(session, 'resource', at);
-      const file = requireFile(one, `resources.${at}`);
-      // A repeated request may come after the upload was deleted.
-      if (!(await this.#files.log.read()).has(id)) await this.#attach(session, id, by, file, `resources.${at}.`);
-    }
+    return files;
   }
 
   /** Attaches a copy of a file, as the file `id`. Throws ManagedError. */
