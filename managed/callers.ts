@@ -82,7 +82,7 @@ export async function authorize(
 
 const ELSEWHERE = 'This credential is for another environment, session or work item';
 
-/** What workers may do is no question of roles. Throws ManagedError 403. */
+/** Checks people only: roles don't apply to workers. Throws ManagedError 403. */
 export function requireRole(caller: Caller, needed: Role): void {
   if (caller.kind !== 'person' || mayDo(caller.person.role, needed)) return;
   throw new ManagedError(403, `That needs the role ${needed}, and yours is ${caller.person.role}: nothing was done`);

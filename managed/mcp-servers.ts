@@ -33,7 +33,7 @@ export function resolveMcpToolset(toolset: z.output<typeof mcpToolset>): BetaMan
   };
 }
 
-/** Throws ManagedError for servers that no toolset names, toolsets of no server, and wrong names. */
+/** Throws ManagedError for a server without a toolset, a toolset without one, and wrong names. */
 export function refuseWrongServers(servers: Servers, tools: Tools, path = ''): void {
   for (const [at, server] of servers.entries()) refuseServer(server, `${path}mcp_servers.${at}`);
   const names = servers.map(({ name }) => name);

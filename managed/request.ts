@@ -51,7 +51,7 @@ export type Handler = (request: ManagedRequest) => Promise<object | null>;
 
 export type Paged<Item> = { readonly data: readonly Item[]; readonly next_page: string | null };
 
-/** What all handlers work with. */
+/** The parts that all handlers share. */
 export type Parts = {
   readonly ports: ManagedPorts;
   readonly stored: ManagedStore;

@@ -3,11 +3,11 @@
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { LeaseName } from '../../store/sandbox/offers.ts';
 
-/** What has happened to a session; nothing else is said of most changes. */
+/** News of a session. Empty for most changes: the listener then looks for itself. */
 export type BusNews = {
   /** An event that is queued and not processed yet. */
   readonly queued?: BetaManagedAgentsSessionEvent;
-  /** A worker listens anew: nobody reads its stream before that. */
+  /** A worker opened a new stream, which replaces its earlier one. */
   readonly listensAnew?: LeaseName;
 };
 

@@ -12,7 +12,7 @@ import type { Timeline } from './timelines.ts';
 type Preview = BetaManagedAgentsStreamSessionEvents;
 type Delta = Extract<ChannelItem, { readonly type: 'text_delta' | 'thinking_delta' }>;
 
-/** An event that is previewed. `entries`: blocks of the reply in the order of the event's content. */
+/** A previewed event. `entries`: blocks of the reply in the order of the event's content. */
 type OpenPreview = { readonly id: string; readonly entries: number[] };
 
 export class Previews {

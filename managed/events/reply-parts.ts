@@ -29,16 +29,16 @@ export function replyParts(projection: Projection, place: ReplyPlace, entry: Rep
 type Name = (...part: (string | number)[]) => string;
 
 /**
- * Only the first of two calls with one id counts (L39). An app is told of a custom one once it waits,
- * and of one that gives a task to an agent by the thread that begins.
+ * Only the first of two calls with one id counts (L39). A custom call is reported once it waits,
+ * and one that delegates to an agent when its thread begins.
  */
 function callsOf(entry: ReplyEntry): readonly (readonly [index: number, call: ReplyCall])[] {
   return entry.message.content.flatMap((block, index): (readonly [number, ReplyCall])[] => {
     if (block.type !== 'tool_use' || isRepeated(entry, index)) return [];
-    const judged = entry.judged?.[index];
-    const isQuiet = judged === 'custom' || (block.name === AGENT_TOOL && judged === 'allow');
+    const judgement = entry.judged?.[index];
+    const isQuiet = judgement === 'custom' || (block.name === AGENT_TOOL && judgement === 'allow');
     const state = isQuiet ? 'quiet' : 'told';
-    return [[index, { name: block.name, input: block.input as Record<string, unknown>, judged, state }]];
+    return [[index, { name: block.name, input: block.input as Record<string, unknown>, judged: judgement, state }]];
   });
 }
 

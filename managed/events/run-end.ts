@@ -27,7 +27,7 @@ export function usageOf({ spend: { usage, usd }, ms }: Spending): BetaManagedAge
   };
 }
 
-/** What the session has cost and taken; at its budget with the run that waits there. */
+/** Returns the session's cost and time so far; at its budget, the waiting run counts too. */
 export function spentSoFar({ spending, underWay, isAtBudget, time }: Projection): Spending {
   return isAtBudget ? withUnderWay(spending, underWay, time) : spending;
 }

@@ -87,7 +87,7 @@ type Streaming = {
   readonly signal: AbortSignal;
 };
 
-/** What came since the stream was last written to. */
+/** News since the stream was last written to. */
 type News = {
   readonly waker: Waker;
   /** Events that are queued and not processed yet. */

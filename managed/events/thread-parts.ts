@@ -11,14 +11,14 @@ export const threadOf = ({ threads }: Projection, index: number): Thread | undef
   threads.findLast((one) => one.index === index && !one.isOver);
 
 export function threadsBegun(projection: Projection, { agents = [], at }: WaitEntry): Step {
-  const begun = agents.flatMap(({ call: name, session }) => {
+  const opened = agents.flatMap(({ call: name, session }) => {
     const { index } = placeInName(name);
     const call = projection.calls[index];
     return call ? [{ call, thread: { session, name: textIn(call, 'type'), index, at, isOver: false } }] : [];
   });
   return {
-    parts: begun.flatMap(({ call, thread }) => beginParts(projection, thread, call)),
-    next: { threads: [...projection.threads, ...begun.map(({ thread }) => thread)] },
+    parts: opened.flatMap(({ call, thread }) => beginParts(projection, thread, call)),
+    next: { threads: [...projection.threads, ...opened.map(({ thread }) => thread)] },
   };
 }
 

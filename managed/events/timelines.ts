@@ -61,9 +61,9 @@ export class Timelines {
   async newest(session: string): Promise<Timeline> {
     const step = await this.#ports.newestStep(session as SessionId);
     const head = (await this.#storedHead(session as SessionId, step)) ?? step.head;
-    const kept = head === null ? undefined : await this.#upTo(session, head);
-    const timeline: Timeline = kept ?? nothing(session);
-    const view = kept?.view ?? emptyView(session as SessionId);
+    const known = head === null ? undefined : await this.#upTo(session, head);
+    const timeline: Timeline = known ?? nothing(session);
+    const view = known?.view ?? emptyView(session as SessionId);
     const { step: number } = underWay.safeParse(step.input).data ?? {};
     if (view.head !== step.head) return { ...timeline, step: number };
     const { facts, projection } = projectEntries(timeline.projection, await this.#pending(view, step));
@@ -131,8 +131,8 @@ export async function isCertain(append: Append, isRecorded: (key: CallKey) => Pr
 }
 
 /** Extends what is kept where the view grew from its view, and else projects the whole. */
-function extend(kept: KeptTimeline | undefined, view: View, head: Hash): KeptTimeline {
-  const base = kept?.view.lineage === view.lineage ? kept : undefined;
+function extend(known: KeptTimeline | undefined, view: View, head: Hash): KeptTimeline {
+  const base = known?.view.lineage === view.lineage ? known : undefined;
   const heads = base ? base.heads.add(head) : new Set([head]);
   // A head on the way: what is kept goes further.
   if (base && view.length <= base.view.length) return base;

@@ -1,5 +1,5 @@
-// What the resource logs hold, and the logs of one store. Versions of agents never change, so a log
-// names them by their hash and the bodies are values of the store.
+// The items of the resource logs, and the logs of one store. Versions of agents never change, so a
+// log names them by their hash and the bodies are values of the store.
 import { randomBytes } from 'node:crypto';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
@@ -22,7 +22,7 @@ export type AgentItem = {
 
 export type EnvironmentItem = BetaEnvironment;
 
-/** Times in milliseconds since the epoch. `agent` is the hash of a BetaManagedAgentsSessionAgent. */
+/** Times in milliseconds since the epoch. `agent`: hash of a BetaManagedAgentsSessionAgent. */
 export type SessionItem = {
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -36,8 +36,8 @@ export type SessionItem = {
   /** Cents of US dollars (G69); absent without a budget. */
   readonly budget?: string;
   /**
-   * Noted before the workflow is started, so that one is found whose start was not noted any more
-   * because the server died; absent before.
+   * Noted before the workflow starts, so that a workflow is found even if the server died before it
+   * could note the start; absent before.
    */
   readonly isStarting?: true;
   /** By the session of each thread that was archived, when that was. */

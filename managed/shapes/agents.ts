@@ -140,7 +140,7 @@ const spawning = z
   .nullable()
   .optional();
 
-/** What of it is not served is refused by name (`rosters.ts`). */
+/** `rosters.ts` refuses unserved members by name. */
 export const multiagent = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('coordinator'),

@@ -20,11 +20,11 @@ type Refused = {
   readonly id: string;
   readonly call: string;
   readonly result: OutsideResult;
-  /** The call has its result: what whoever had it sends is late. */
+  /** The call has its result: another one from a caller that had it is late. */
   readonly isSettled: boolean;
 };
 
-/** A result of whoever has had the call is late; any other was not its sender's to give. Throws StoreError. */
+/** Files a result as `late` if its sender had the call, else as `not_given`. Throws StoreError. */
 export async function keepResult(
   { store, now }: Pick<ManagedPorts, 'store' | 'now'>,
   timeline: Timeline,
