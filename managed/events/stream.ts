@@ -8,7 +8,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { ChannelItem } from '../../client/index.ts';
 import type { WorkQueues } from '../../store/sandbox/queue.ts';
-import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
+import { BEAT, KEEPALIVE_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
 import type { LeaseName } from '../../store/sandbox/offers.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { lineOf, ManagedError } from '../errors.ts';
@@ -225,7 +225,7 @@ function withBeats(frames: AsyncGenerator<string, void>, report: (error: unknown
     );
     let timer: NodeJS.Timeout | undefined;
     const quiet = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve(BEAT), HEARTBEAT_MS);
+      timer = setTimeout(() => resolve(BEAT), KEEPALIVE_MS);
     });
     const text = await Promise.race([coming, quiet]);
     clearTimeout(timer);

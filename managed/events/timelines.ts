@@ -42,7 +42,7 @@ export class Timelines {
     this.#config = createConfigReader(ports.store);
   }
 
-  /** Returns the events up to a head that is known to be one of the session's. Throws StoreError. */
+  /** Returns the events up to a head that is known to be the session's. Throws StoreError. */
   async upTo(session: string, head: Hash | null): Promise<Timeline> {
     return head === null ? (this.#kept.get(session) ?? nothing(session)) : this.#upTo(session, head);
   }

@@ -72,7 +72,7 @@ async function concludeOverdue(parts: Parts, lease: SessionLease, { projection }
   }
 }
 
-/** Stops an idle worker even while the session waits for a person; the next call queues anew (G97). */
+/** Stops an idle worker, also while a person is waited for; the next call queues anew (G97). */
 async function stopIdle({ ports, queues }: Parts, lease: SessionLease, timeline: Timeline): Promise<void> {
   const { idleLeaseMs, now, store } = ports;
   if (idleLeaseMs === undefined) return;
