@@ -3,17 +3,15 @@
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { BetaManagedAgentsSessionThreadAgent } from '@anthropic-ai/sdk/resources/beta/agents';
-import type { RunOptions } from '../client/index.ts';
-import { AGENT_TOOL } from '../workflows/contract/delegation.ts';
-import type { RosterAgent } from '../workflows/contract/roster.ts';
+import { AGENT_TOOL } from '../client/faces/contract.ts';
+import { SERVER_PREFIX } from '../client/faces/outside.ts';
+import type { OutsideTool, RosterAgent, RunOptions } from '../client/faces/types.ts';
 import { outsideTools } from './agents.ts';
-import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
 import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
 import { runServers } from './mcp-servers.ts';
 import { rulesOfToolset } from './policies.ts';
 import { rosterOf } from './rosters.ts';
-import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
 type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;

@@ -1,8 +1,7 @@
 // Who asks, and what they may (G19, G55): people by their role, workers of self-hosted environments
 // only what concerns their environment or their lease.
 import type { Context } from 'hono';
-import { refuseLease } from '../store/sandbox/item.ts';
-import { itemOf, type WorkQueues } from '../store/sandbox/queue.ts';
+import { itemOf, refuseLease, type WorkQueues } from '../client/faces/work-items.ts';
 import { type Access, isFromProxy, isOwnHost, isOwnOrigin } from '../page/hosting/access.ts';
 import { mayDo, OWNER, type Person, personWith, type Role } from '../page/hosting/people.ts';
 import { ManagedError } from './errors.ts';

@@ -8,7 +8,7 @@ import type {
 import type { BetaManagedAgentsSessionThread } from '@anthropic-ai/sdk/resources/beta/sessions/threads';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
-import { WorkQueues } from '../store/sandbox/queue.ts';
+import { WorkQueues } from '../client/faces/work-items.ts';
 import { Agents, placeOfAgent } from './agents.ts';
 import { Environments, placeOfEnvironment } from './environments.ts';
 import { unsupported } from './errors.ts';

@@ -5,8 +5,8 @@ import type {
   BetaManagedAgentsMCPToolset,
 } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { z } from 'zod';
-import { findRepeated } from '../workflows/contract/list-problems.ts';
-import { mcpServersProblem, type RunServer, SERVER_NAME } from '../workflows/contract/mcp-servers.ts';
+import { findRepeated, mcpServersProblem, SERVER_NAME } from '../client/faces/outside.ts';
+import type { RunServer } from '../client/faces/types.ts';
 import { invalid } from './errors.ts';
 import type { mcpToolset } from './shapes/agents.ts';
 

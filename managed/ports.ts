@@ -2,15 +2,19 @@
 // description, newest step and live channel, and the store.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ChannelItem, PerdureClient, SessionDescription, Store } from '../client/index.ts';
-import type { NewestStep, OpenedServer } from '../client/faces/types.ts';
-import { callUntilAnswered, impatient } from '../client/sessions/persist.ts';
-import { newestStepOf } from '../client/sessions/newest-head.ts';
-import { update } from '../client/sessions/updates/update.ts';
+import { TASK_QUEUE } from '../client/faces/basics.ts';
+import { callUntilAnswered, impatient, newestStepOf, update, UPDATES } from '../client/faces/outside.ts';
+import type {
+  ChannelItem,
+  GivenResult,
+  NewestStep,
+  OpenedServer,
+  PerdureClient,
+  SessionDescription,
+  SessionId,
+  Store,
+} from '../client/faces/types.ts';
 import type { PagePorts } from '../page/ports.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { TASK_QUEUE, UPDATES } from '../workflows/contract/session.ts';
-import type { GivenResult } from '../workflows/contract/waits.ts';
 import { type Leases, temporalLeases } from './work/leases.ts';
 
 /** Methods that act on a session for a person. */

@@ -3,9 +3,9 @@
 // purpose stay apart.
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Store } from '../client/index.ts';
-import { findNewest } from '../store/values/resource-log.ts';
-import { parseStored } from '../store/values/store.ts';
+import { parseStored } from '../client/faces/sessions.ts';
+import { findNewest } from '../client/faces/stored.ts';
+import type { Store } from '../client/faces/types.ts';
 import { invalid } from './errors.ts';
 
 /** Milliseconds for which a retry finds the request before it. */

@@ -12,7 +12,7 @@ import type {
   BetaManagedAgentsSessionAgent,
   BetaManagedAgentsSessionMultiagent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { findRepeated } from '../workflows/contract/list-problems.ts';
+import { findRepeated } from '../client/faces/outside.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import type { multiagent } from './shapes/agents.ts';
 

@@ -6,11 +6,10 @@ import type {
   BetaManagedAgentsSession,
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { SessionDescription } from '../client/index.ts';
-import { ClientProblem } from '../client/problem.ts';
+import { optionsProblem } from '../client/faces/options.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { SessionDescription, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';

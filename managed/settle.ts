@@ -2,16 +2,10 @@
 // decides races; a repeat finds what it did.
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { PromptBlock } from '../client/index.ts';
-import { ClientProblem } from '../client/problem.ts';
-import { messageBody } from '../client/sessions/message.ts';
-import { parsePrompt } from '../client/sessions/prompt.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { wasOffered } from '../store/sandbox/offers.ts';
-import type { WorkQueues } from '../store/sandbox/queue.ts';
-import type { OutsideResult } from '../workflows/contract/delegation.ts';
-import { LONGEST_REASON } from '../workflows/contract/session.ts';
-import { LARGEST_GIVEN } from '../workflows/contract/waits.ts';
+import { LARGEST_GIVEN, LONGEST_REASON, messageBody, parsePrompt } from '../client/faces/outside.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { OutsideResult, PromptBlock, SessionId } from '../client/faces/types.ts';
+import { wasOffered, type WorkQueues } from '../client/faces/work-items.ts';
 import { requireCounting } from './callers.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { callEventId, type EventFact, type OpenWait, type Projection } from './events/parts.ts';

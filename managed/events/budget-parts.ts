@@ -1,7 +1,6 @@
 // The events of a session's budget (G69): the pause of a run that has reached it, the end of the
 // pause, and changes of the budget.
-import type { BudgetEntry } from '../../client/index.ts';
-import type { SteeringRecord } from '../../workflows/contract/steered.ts';
+import type { BudgetEntry, SteeringRecord } from '../../client/faces/types.ts';
 import { budgetOfUsd } from '../budgets.ts';
 import { threadId } from '../ids.ts';
 import { type Part, partId, type Projection, type Step } from './parts.ts';

@@ -1,11 +1,9 @@
 // The parts that an entry becomes, and the projection that later entries start from. A part's id
 // is made from what it stands for (G33).
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Entry, Spend } from '../../client/index.ts';
-import type { Bodies } from '../../client/faces/types.ts';
-import type { CallJudgement } from '../../store/log/entries.ts';
-import { noSpend } from '../../workflows/contract/loop.ts';
-import { placeInName, type WaitReason } from '../../workflows/contract/waits.ts';
+import { noSpend } from '../../client/faces/contract.ts';
+import { placeInName } from '../../client/faces/outside.ts';
+import type { Bodies, CallJudgement, Entry, Spend, WaitReason } from '../../client/faces/types.ts';
 import { eventId, isId } from '../ids.ts';
 
 type Event = BetaManagedAgentsSessionEvent;

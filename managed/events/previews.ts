@@ -5,7 +5,7 @@ import type {
   BetaManagedAgentsDeltaType,
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { ChannelItem } from '../../client/index.ts';
+import type { ChannelItem } from '../../client/faces/types.ts';
 import { nextReply, type Projection, replyPartId } from './parts.ts';
 import type { Timeline } from './timelines.ts';
 

@@ -1,10 +1,10 @@
 // The projector: a pure function from the entries of a transcript to the events of the API (G1,
 // G29–G34). A time comes from the entries, as an id does, so that every process gives the same
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
+import { addSpend, noSpend } from '../../client/faces/contract.ts';
+import { rewoundIn } from '../../client/faces/stored.ts';
+import type { Entry, Notice, Outcome } from '../../client/faces/types.ts';
 import { noticeText } from '../../client/faces/words.ts';
-import type { Entry, Notice, Outcome } from '../../client/index.ts';
-import { rewoundIn } from '../../store/log/entries.ts';
-import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import { budgetParts, budgetUpdate } from './budget-parts.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';

@@ -1,8 +1,8 @@
 // The events of one reply, in their order (G34, G35): spans of attempts that died, the span of the
 // attempt that was stored, and in it the thinking, the text and the calls.
-import type { ReplyEntry } from '../../client/index.ts';
-import { isRepeated } from '../../store/log/entries.ts';
-import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
+import { AGENT_TOOL } from '../../client/faces/contract.ts';
+import type { ReplyEntry } from '../../client/faces/types.ts';
+import { isRepeated } from '../../client/faces/words.ts';
 import { type Part, type Projection, type ReplyCall, type ReplyPlace, replyPartId } from './parts.ts';
 
 /** A step that was retried for hours has as many attempts: only the newest are reported. */

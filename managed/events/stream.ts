@@ -6,11 +6,9 @@ import type {
   BetaManagedAgentsSessionEvent,
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { ChannelItem } from '../../client/index.ts';
-import type { WorkQueues } from '../../store/sandbox/queue.ts';
+import type { ChannelItem, LeaseName, SessionId } from '../../client/faces/types.ts';
+import { type WorkQueues } from '../../client/faces/work-items.ts';
 import { BEAT, KEEPALIVE_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';

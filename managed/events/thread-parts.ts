@@ -1,7 +1,7 @@
 // The events of threads in the log of their session (G68): an agent of the roster that begins, with
 // what it is told, and its end, with what it answers.
-import type { Outcome } from '../../client/index.ts';
-import { placeInName, type WaitEntry } from '../../workflows/contract/waits.ts';
+import { placeInName } from '../../client/faces/outside.ts';
+import type { Outcome, WaitEntry } from '../../client/faces/types.ts';
 import { threadId } from '../ids.ts';
 import { contentOfOutcome } from './content.ts';
 import { type OpenWait, type Part, partId, type Projection, type ReplyCall, type Step, type Thread } from './parts.ts';

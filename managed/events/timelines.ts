@@ -2,17 +2,22 @@
 // has stored, and what it stores first. Projections are kept and extended, never stored (G1).
 import { z } from 'zod';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Entry } from '../../client/index.ts';
-import type { BodyReader, NewestStep, View } from '../../client/faces/types.ts';
-import { createConfigReader } from '../../store/configuration.ts';
-import { createBodyReader } from '../../store/log/bodies.ts';
-import { readStoredHead, readStoredOutcome } from '../../store/log/step-records.ts';
-import { prepareAppend } from '../../store/view/append.ts';
-import { emptyView, loadView } from '../../store/view/view.ts';
-import { createViewCache } from '../../store/view/view-cache.ts';
+import { createConfigReader } from '../../client/faces/history.ts';
+import { isHash } from '../../client/faces/outside.ts';
+import { createViewCache, emptyView, loadView } from '../../client/faces/reading.ts';
+import { prepareAppend, readStoredHead, readStoredOutcome } from '../../client/faces/stored.ts';
+import type {
+  Append,
+  BodyReader,
+  CallKey,
+  Entry,
+  Hash,
+  NewestStep,
+  SessionId,
+  View,
+} from '../../client/faces/types.ts';
+import { createBodyReader } from '../../client/faces/words.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import type { Append } from '../../workflows/contract/activities.ts';
-import { type CallKey, type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import type { ManagedPorts } from '../ports.ts';
 import { emptyProjection, type EventFact, type Projection } from './parts.ts';
 import { projectEntries } from './project.ts';

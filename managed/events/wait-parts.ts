@@ -1,7 +1,7 @@
 // The events of calls that wait (G37–G39): custom calls that an app is told of, decisions and
 // results as they come, and what the session still waits for.
-import type { Outcome } from '../../client/index.ts';
-import { placeInName, type SettledEntry, type WaitEntry, type WaitingCall } from '../../workflows/contract/waits.ts';
+import { placeInName } from '../../client/faces/outside.ts';
+import type { Outcome, SettledEntry, WaitEntry, WaitingCall } from '../../client/faces/types.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
   callEventId,

@@ -4,11 +4,10 @@ import { randomBytes } from 'node:crypto';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Store } from '../../client/index.ts';
-import { ResourceLog, type Resources } from '../../store/values/resource-log.ts';
-import { parseStored, StoreError } from '../../store/values/store.ts';
+import { parseStored, StoreError } from '../../client/faces/sessions.ts';
+import { ResourceLog } from '../../client/faces/stored.ts';
+import type { Hash, Resources, Store } from '../../client/faces/types.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
 
 /** The parts of an agent that a version fixes. */
 export type AgentVersion = Omit<BetaManagedAgentsAgent, 'archived_at'>;

@@ -3,7 +3,7 @@
 // lease does.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
+import type { LeaseName } from '../../client/faces/types.ts';
 import { invalid } from '../errors.ts';
 import type { ManagedStore } from '../log/stored.ts';
 

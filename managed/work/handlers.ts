@@ -1,6 +1,6 @@
 // Handlers of work items, for workers of self-hosted environments and for people.
 import type { BetaSelfHostedWork } from '@anthropic-ai/sdk/resources/beta/environments';
-import { wasOffered } from '../../store/sandbox/offers.ts';
+import { wasOffered } from '../../client/faces/work-items.ts';
 import { invalid, ManagedError } from '../errors.ts';
 import { formatTime } from '../ids.ts';
 import { type ListRequest, pageOf } from '../pages.ts';

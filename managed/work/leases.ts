@@ -9,9 +9,9 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
-import { callUntilAnswered, impatient } from '../../client/sessions/persist.ts';
-import { LEASE_ACTIVITY, LEASE_TYPE, leaseId, type LeaseInput } from '../../workflows/contract/lease.ts';
+import { callUntilAnswered, impatient } from '../../client/faces/outside.ts';
+import type { LeaseInput, LeaseName } from '../../client/faces/types.ts';
+import { LEASE_ACTIVITY, LEASE_TYPE, leaseId } from '../../client/faces/work-items.ts';
 
 export type Leases = {
   /** Begins to watch a lease; a repeat changes nothing. */

@@ -2,12 +2,18 @@
 // worker was, anybody who may steer the session can send it and thereby claims the call. A call
 // whose worker keeps its lease and doesn't answer ends after a while (G61).
 import { setTimeout as pause } from 'node:timers/promises';
-import { refuseLease, requestStop, stateOf } from '../../store/sandbox/item.ts';
-import { findOffer, type Offer, offerCall, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { isOfWorker } from '../../workflows/contract/delegation.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { describeLost } from '../../workflows/contract/waits.ts';
+import { describeLost, isOfWorker } from '../../client/faces/outside.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import type { Offer, SessionId } from '../../client/faces/types.ts';
+import {
+  findOffer,
+  offerCall,
+  refuseLease,
+  requestStop,
+  showingOf,
+  stateOf,
+  wasOffered,
+} from '../../client/faces/work-items.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import type { OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';

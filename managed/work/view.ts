@@ -1,12 +1,9 @@
 // The events of a session as a worker sees them (G56, G57): the SDK's runner executes every call
 // that it is shown without a result, so it is shown one only when it may run, and an effect once.
-import { refuseLease, stateOf } from '../../store/sandbox/item.ts';
-import { offerCall } from '../../store/sandbox/offers.ts';
-import type { WorkQueues } from '../../store/sandbox/queue.ts';
-import type { Store } from '../../store/values/store.ts';
-import { isOfWorker } from '../../workflows/contract/delegation.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { placeInName } from '../../workflows/contract/waits.ts';
+import { present } from '../../client/faces/basics.ts';
+import { isOfWorker, placeInName } from '../../client/faces/outside.ts';
+import type { Store } from '../../client/faces/types.ts';
+import { offerCall, refuseLease, stateOf, type WorkQueues } from '../../client/faces/work-items.ts';
 import type { EventFact, OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
 import type { SessionLease } from './credentials.ts';

@@ -5,6 +5,7 @@ import type {
   BetaSelfHostedWorkHeartbeatResponse,
   BetaSelfHostedWorkQueueStats,
 } from '@anthropic-ai/sdk/resources/beta/environments';
+import type { Refusal, WorkItem, WorkQueue } from '../../client/faces/types.ts';
 import {
   acknowledge,
   isPending,
@@ -14,10 +15,8 @@ import {
   stateOf,
   stop,
   takeLease,
-  type Refusal,
-  type WorkItem,
-} from '../../store/sandbox/item.ts';
-import type { WorkQueue, WorkQueues } from '../../store/sandbox/queue.ts';
+  type WorkQueues,
+} from '../../client/faces/work-items.ts';
 import { pause } from '../../system/async.ts';
 import { conflict, ManagedError, notFound } from '../errors.ts';
 import { formatTime } from '../ids.ts';
