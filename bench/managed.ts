@@ -173,13 +173,13 @@ async function measureQueue(face: Face, say: Say): Promise<readonly PageRow[]> {
 }
 
 async function timesOf(ask: (n: number) => PromiseLike<unknown>, times = TIMES): Promise<readonly number[]> {
-  const taken: number[] = [];
+  const durations: number[] = [];
   for (let n = 0; n < times; n += 1) {
     const startedAt = performance.now();
     await ask(n);
-    taken.push(performance.now() - startedAt);
+    durations.push(performance.now() - startedAt);
   }
-  return taken;
+  return durations;
 }
 
 const ms = (value: number): string => `${value.toFixed(0)} ms`;
