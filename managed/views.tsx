@@ -12,7 +12,6 @@ import { Age, formatNumber } from '../page/figures.tsx';
 import { htmlOf, Layout } from '../page/layout.tsx';
 import { EmptyCard } from '../page/primitives.tsx';
 import { isPending, isWaiting, stateOf, type WorkItem } from '../store/sandbox/item.ts';
-import { placeOfAgent } from './agents.ts';
 import { isId } from './ids.ts';
 import { LIST_AGE_MS, type SessionItem } from './log/stored.ts';
 import type { Parts } from './request.ts';
@@ -34,8 +33,7 @@ export function agentViews({ stored, agents, environments, work }: ViewParts): H
   app.get('/', async (context) => {
     const sessions = await stored.listSessions();
     const listed = await agents.list({ include_archived: true });
-    const newest = listed.toSorted((a, b) => (placeOfAgent(a) < placeOfAgent(b) ? 1 : -1)).slice(0, MOST_ROWS);
-    const rows = await Promise.all(newest.map(([id]) => agents.retrieve(id)));
+    const rows = await Promise.all(listed.slice(0, MOST_ROWS).map(([id]) => agents.retrieve(id)));
     const view = (
       <AgentsPage
         agents={rows}
