@@ -282,7 +282,7 @@ function SessionRow({ id, item }: { readonly id: string; readonly item: SessionI
   return (
     <tr>
       <td>{item.isStarted ? <a href={`/sessions/${id}`}>{name}</a> : name}</td>
-      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'not archived' : 'no message yet'}</td>
+      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'open' : 'no message yet'}</td>
       <td class="number">{item.agentVersion}</td>
       <td class="number">
         <Age at={item.createdAt} />
