@@ -201,24 +201,24 @@ async function rowsOf(
   times = TIMES,
 ): Promise<readonly PageRow[]> {
   const before = cpuMs(server);
-  const taken = await timesOf(request, times);
+  const durations = await timesOf(request, times);
   const cpu = (cpuMs(server) - before) / times;
-  const slow = taken.toSorted((a, b) => a - b)[Math.floor(taken.length * 0.95)] ?? Number.NaN;
+  const slow = durations.toSorted((a, b) => a - b)[Math.floor(durations.length * 0.95)] ?? Number.NaN;
   return [
-    { what: `${what}, median`, aim, found: ms(median(taken)) },
+    { what: `${what}, median`, aim, found: ms(median(durations)) },
     { what: `${what}, p95`, aim: '', found: ms(slow) },
     { what: `${what}, CPU of the server`, aim: '', found: ms(cpu) },
   ];
 }
 
 async function timesOf(request: Request, times: number): Promise<readonly number[]> {
-  const taken: number[] = [];
+  const durations: number[] = [];
   for (let n = 0; n < times; n += 1) {
     const startedAt = performance.now();
     await request(n);
-    taken.push(performance.now() - startedAt);
+    durations.push(performance.now() - startedAt);
   }
-  return taken;
+  return durations;
 }
 
 const ms = (value: number): string => `${value.toFixed(0)} ms`;

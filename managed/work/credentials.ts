@@ -27,8 +27,8 @@ function newKey(secret: Uint8Array, environment: string): string {
   return `pdr-env-${environment}-${Buffer.concat([half, signHalf(secret, environment, half)]).toString('base64url')}`;
 }
 
-/** Returns the environment that the key was made for, whether or not it counts; null for a made-up one. */
-function signedFor(secret: Uint8Array, token: string): string | null {
+/** Returns the environment of a key that was made here, whether or not it counts; else null. */
+function verifyKey(secret: Uint8Array, token: string): string | null {
   const [, environment, text] = KEY.exec(token) ?? [];
   if (environment === undefined || text === undefined) return null;
   const bytes = Buffer.from(text, 'base64url');
@@ -58,7 +58,7 @@ const KEYS_AGE_MS = 1_000;
 /** Returns the environment whose key this is, or null. Throws StoreError. */
 export async function environmentOfKey(stored: ManagedStore, token: string): Promise<string | null> {
   if (!KEY.test(token)) return null;
-  const environment = signedFor(await stored.secret(), token);
+  const environment = verifyKey(await stored.secret(), token);
   if (environment === null) return null;
   const { environmentKeys } = stored;
   const isKept = (hashes: readonly string[]): boolean => hashes.some((hash) => isSame(hash, hashKey(token)));
