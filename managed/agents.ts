@@ -10,8 +10,9 @@ import type {
   BetaManagedAgentsModelConfig,
 } from '@anthropic-ai/sdk/resources/beta/agents';
 import { schemaProblem } from '../system/schema/json-schema.ts';
-import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
-import type { OutsideTool } from '../workflows/contract/waits.ts';
+import { RUN_OPTIONS } from '../client/faces/options.ts';
+import { builtinNames } from '../client/faces/rules.ts';
+import type { OutsideTool } from '../client/faces/types.ts';
 import { refuseWrongServers, resolveMcpToolset } from './mcp-servers.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
 import { mergeMultiagent, moveSelf, type Multiagent, type ResolvedMultiagent, resolveMultiagent } from './rosters.ts';
@@ -19,7 +20,6 @@ import { formatTime } from './ids.ts';
 import { sortByCreation } from './pages.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
-import { builtinNames } from '../tools/builtin/builtin-names.ts';
 import { patchMetadata } from './shapes/parse.ts';
 
 type Tools = z.output<typeof tools>;

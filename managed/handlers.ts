@@ -1,5 +1,5 @@
-// What each served route does: it reads its query and body by their schemas, and calls the resource
-// that it is about.
+// The handlers of served routes. Each parses its query and body by their schemas and calls its
+// resource.
 import type {
   BetaManagedAgentsDeletedSession,
   BetaManagedAgentsSession,
@@ -8,8 +8,13 @@ import type {
 import type { BetaManagedAgentsSessionThread } from '@anthropic-ai/sdk/resources/beta/sessions/threads';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
+<<<<<<< HEAD
 import { WorkQueues } from '../store/sandbox/queue.ts';
 import { Agents } from './agents.ts';
+=======
+import { WorkQueues } from '../client/faces/work-items.ts';
+import { Agents, placeOfAgent } from './agents.ts';
+>>>>>>> main
 import { Environments, placeOfEnvironment } from './environments.ts';
 import { unsupported } from './errors.ts';
 import { EventBus } from './events/bus.ts';
@@ -199,7 +204,7 @@ function eventHandlers(parts: Parts) {
   return {
     'sessions.events.send': async (request) => {
       const { events } = parseBody(shapes.eventSend, readableEvents(request.body, 'events'));
-      // Whoever may decide sends confirmations and nothing else.
+      // Confirmations need only the role that decides; all other events steer.
       if (events.some(({ type }) => type !== 'user.tool_confirmation')) request.requires('steer');
       const session = sessionIn(request);
       await sessions.item(session);
@@ -220,8 +225,8 @@ function eventHandlers(parts: Parts) {
       const list: ListRequest = { list: `events ${found.id}`, order, filter: filterOf(query), ...pageIn(query), limit };
       const sorted = order === 'asc' ? chosen : chosen.toReversed();
       const page = pageOf(await parts.cursors(), list, sorted, ({ at }) => formatMicros(at));
-      const shown = lease ? await offerToWorker(parts, lease, timeline, page.items) : page.items;
-      return { data: await timelines.write(shown), next_page: page.next };
+      const visible = lease ? await offerToWorker(parts, lease, timeline, page.items) : page.items;
+      return { data: await timelines.write(visible), next_page: page.next };
     },
     'sessions.events.stream': async (request) => {
       const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);

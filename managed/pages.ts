@@ -10,7 +10,7 @@ const MOST = 1_000;
 
 export type Order = 'asc' | 'desc';
 
-/** What a cursor belongs to. `filter` is everything that chooses items, except limit and page. */
+/** A list that a cursor belongs to. `filter`: all that chooses items, except limit and page. */
 export type ListRequest = {
   readonly list: string;
   readonly order: Order;

@@ -1,7 +1,7 @@
-// What the policies of an agent's toolset are as tools and rules of a run (G52). The worker's own
-// rules hold besides, and those that deny or ask go before what is allowed here.
+// Maps the policies of an agent's toolset to tools and rules of a run (G52). The worker's own rules
+// also apply, and those that deny or ask take precedence over what is allowed here.
 import type { BetaManagedAgentsAgentToolset20260401 } from '@anthropic-ai/sdk/resources/beta/agents';
-import type { PermissionRules, RunOptions } from '../client/index.ts';
+import type { PermissionRules, RunOptions } from '../client/faces/types.ts';
 
 type ToolConfig = BetaManagedAgentsAgentToolset20260401['configs'][number];
 type Policy = ToolConfig['permission_policy']['type'];

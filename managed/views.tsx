@@ -49,8 +49,8 @@ export function agentViews({ stored, agents, environments, work }: ViewParts): H
     const environment = (await environments.list(true)).find((one) => one.id === id);
     if (environment?.config.type !== 'self_hosted') return next();
     const items = (await work.list(id)).toSorted((a, b) => Number(isStopped(a)) - Number(isStopped(b)));
-    const shown = items.slice(0, MOST_ITEMS);
-    const rows = await Promise.all(shown.map(async (found) => ({ found, work: await work.show(found) })));
+    const visible = items.slice(0, MOST_ITEMS);
+    const rows = await Promise.all(visible.map(async (found) => ({ found, work: await work.show(found) })));
     const sessions = new Map(await stored.listSessions());
     const view = <QueuePage {...{ environment, rows, sessions, total: items.length, stats: await work.stats(id) }} />;
     return context.html(htmlOf(view));
@@ -76,7 +76,7 @@ type OverviewProps = {
 
 function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
   const countOf = countSessions(sessions);
-  const shown = environments.slice(0, MOST_ROWS);
+  const visible = environments.slice(0, MOST_ROWS);
   return (
     <Layout title="Agents" at="agents" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
       <h1>Agents</h1>
@@ -106,7 +106,7 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
       {total > agents.length ? <p class="quiet">{`The newest ${agents.length} of ${formatNumber(total)}.`}</p> : null}
       <h2>Environments</h2>
       <Table name="Environments" columns={['Environment', 'Runs tools', 'Network', '#Sessions', '#Updated']}>
-        {shown.map((environment) => (
+        {visible.map((environment) => (
           <tr>
             <td>
               <EnvironmentName {...environment} /> <code>{environment.id}</code>
@@ -207,7 +207,7 @@ function ItemRow({
   );
 }
 
-/** Names the state for people; the API has one word for an item that waits and one that was handed out. */
+/** Names the state for people: the API calls waiting and handed-out items by one word. */
 function itemState(item: WorkItem): string {
   if (isWaiting(item)) return item.repeats > 0 ? `queued again (${item.repeats})` : 'queued';
   if (isPending(item)) return 'handed out';
@@ -217,17 +217,17 @@ function itemState(item: WorkItem): string {
 
 /** Counts the sessions of agents and environments by their id, those not archived first. */
 function countSessions(sessions: readonly Session[]): (id: string) => string {
-  const counts = new Map<string, { all: number; kept: number }>();
+  const counts = new Map<string, { all: number; current: number }>();
   for (const [, { agentId, environment, archivedAt }] of sessions)
     for (const id of [agentId, environment]) {
-      const count = counts.get(id) ?? { all: 0, kept: 0 };
+      const count = counts.get(id) ?? { all: 0, current: 0 };
       count.all += 1;
-      if (archivedAt === null) count.kept += 1;
+      if (archivedAt === null) count.current += 1;
       counts.set(id, count);
     }
   return (id) => {
-    const { all, kept } = counts.get(id) ?? { all: 0, kept: 0 };
-    return all === kept ? formatNumber(all) : `${formatNumber(all)} (${formatNumber(all - kept)} archived)`;
+    const { all, current } = counts.get(id) ?? { all: 0, current: 0 };
+    return all === current ? formatNumber(all) : `${formatNumber(all)} (${formatNumber(all - current)} archived)`;
   };
 }
 
@@ -326,7 +326,7 @@ const toolsOf = ({ tools }: Agent): string =>
     })
     .join(', ') || 'none';
 
-/** What a version fixes, in short: a toolset has a policy for each tool that is enabled. */
+/** Shortens a version to its parts: a toolset has a policy for each tool that is enabled. */
 function partsOf({ model, system, tools, mcp_servers, skills, multiagent, metadata, name, description }: Agent) {
   return { name, description, model, system, tools: tools.map(shortTool), mcp_servers, skills, multiagent, metadata };
 }

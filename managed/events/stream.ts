@@ -6,11 +6,9 @@ import type {
   BetaManagedAgentsSessionEvent,
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { ChannelItem } from '../../client/index.ts';
-import type { WorkQueues } from '../../store/sandbox/queue.ts';
-import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { ChannelItem, LeaseName, SessionId } from '../../client/faces/types.ts';
+import { type WorkQueues } from '../../client/faces/work-items.ts';
+import { BEAT, KEEPALIVE_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
@@ -87,7 +85,7 @@ type Streaming = {
   readonly signal: AbortSignal;
 };
 
-/** What came since the stream was last written to. */
+/** News since the stream was last written to. */
 type News = {
   readonly waker: Waker;
   /** Events that are queued and not processed yet. */
@@ -225,7 +223,7 @@ function withBeats(frames: AsyncGenerator<string, void>, report: (error: unknown
     );
     let timer: NodeJS.Timeout | undefined;
     const quiet = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve(BEAT), HEARTBEAT_MS);
+      timer = setTimeout(() => resolve(BEAT), KEEPALIVE_MS);
     });
     const text = await Promise.race([coming, quiet]);
     clearTimeout(timer);

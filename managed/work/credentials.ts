@@ -3,7 +3,7 @@
 // are signed, so that one that is made up costs no look at the store.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
+import type { LeaseName } from '../../client/faces/types.ts';
 import { invalid } from '../errors.ts';
 import type { ManagedStore } from '../log/stored.ts';
 
@@ -88,7 +88,7 @@ export function leaseOfToken(secret: Uint8Array, token: string): SessionLease | 
   return { environment, session, work, g };
 }
 
-/** What a poll gives besides the item: the SDK's BetaWorkSecret. */
+/** Returns the secret that a poll adds to its item: the SDK's BetaWorkSecret. */
 export const workSecret = (sessions_token: string, api_base_url: string): string =>
   Buffer.from(JSON.stringify({ sessions_token, api_base_url })).toString('base64url');
 

@@ -1,12 +1,9 @@
 // The events of a session as a worker sees them (G56, G57): the SDK's runner executes every call
 // that it is shown without a result, so it is shown one only when it may run, and an effect once.
-import { refuseLease, stateOf } from '../../store/sandbox/item.ts';
-import { offerCall } from '../../store/sandbox/offers.ts';
-import type { WorkQueues } from '../../store/sandbox/queue.ts';
-import type { Store } from '../../store/values/store.ts';
-import { isOfWorker } from '../../workflows/contract/delegation.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { placeInName } from '../../workflows/contract/waits.ts';
+import { present } from '../../client/faces/basics.ts';
+import { isOfWorker, placeInName } from '../../client/faces/outside.ts';
+import type { Store } from '../../client/faces/types.ts';
+import { offerCall, refuseLease, stateOf, type WorkQueues } from '../../client/faces/work-items.ts';
 import type { EventFact, OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
 import type { SessionLease } from './credentials.ts';
@@ -24,7 +21,7 @@ export const RESULTS: ReadonlySet<EventFact['type']> = new Set(['user.tool_resul
 export const isCall = ({ type }: EventFact): boolean => CALLS.has(type);
 
 /** Returns the ids of calls whose results a runner takes for answers. */
-export const answeredIn = (facts: readonly EventFact[]): ReadonlySet<string> =>
+export const findAnswered = (facts: readonly EventFact[]): ReadonlySet<string> =>
   new Set(facts.flatMap(({ type, settles }) => (RESULTS.has(type) ? (settles ?? []) : [])));
 
 /**
@@ -32,13 +29,13 @@ export const answeredIn = (facts: readonly EventFact[]): ReadonlySet<string> =>
  * open yet. Open ones are offered only when they are sent.
  */
 export function listForWorker({ facts, projection }: Timeline): readonly EventFact[] {
-  const answered = answeredIn(facts);
+  const answered = findAnswered(facts);
   return facts.filter((fact) => !isCall(fact) || answered.has(fact.id) || openCall(projection, fact.id) !== undefined);
 }
 
 /** Tells whether a fact is a call without a result. */
 export const isOpenCall = (facts: readonly EventFact[], fact: EventFact): boolean =>
-  isCall(fact) && !answeredIn(facts).has(fact.id);
+  isCall(fact) && !findAnswered(facts).has(fact.id);
 
 /** Leaves out open calls that may not be shown to the lease; the others are recorded as shown. */
 export async function offerToWorker(
@@ -47,21 +44,21 @@ export async function offerToWorker(
   timeline: Timeline,
   facts: readonly EventFact[],
 ): Promise<readonly EventFact[]> {
-  const answered = answeredIn(timeline.facts);
-  const shown: EventFact[] = [];
+  const answered = findAnswered(timeline.facts);
+  const visible: EventFact[] = [];
   for (const fact of facts)
     if (
       !isCall(fact) ||
       answered.has(fact.id) ||
       ((await isLive(parts, lease)) && (await offerFact(parts, lease, timeline, fact)))
     )
-      shown.push(fact);
-  return shown;
+      visible.push(fact);
+  return visible;
 }
 
 /**
- * As `offerToWorker`, for a runner that runs a call before it reads what follows: a call that has a
- * result is never shown. Notes in `sent` which calls need no further look.
+ * Like `offerToWorker`, for a runner that runs a call before it reads what follows: a call with a
+ * result is never shown. Adds to `sent` the calls that need no further look.
  */
 export async function streamToWorker(
   parts: ViewParts,
@@ -69,23 +66,23 @@ export async function streamToWorker(
   timeline: Timeline,
   { unsent, sent }: { readonly unsent: readonly EventFact[]; readonly sent: Set<string> },
 ): Promise<readonly EventFact[]> {
-  const answered = answeredIn(timeline.facts);
-  const shown: EventFact[] = [];
+  const answered = findAnswered(timeline.facts);
+  const visible: EventFact[] = [];
   for (const fact of unsent) {
     const isOpen = isCall(fact) && openCall(timeline.projection, fact.id) !== undefined;
     if (isCall(fact) && !isOpen && !answered.has(fact.id)) continue;
     // One that has not begun, or is about to end, may be shown nothing: it is asked again later.
     if (isOpen && !(await isLive(parts, lease))) continue;
     sent.add(fact.id);
-    if (!isCall(fact) || (isOpen && (await offerFact(parts, lease, timeline, fact)))) shown.push(fact);
+    if (!isCall(fact) || (isOpen && (await offerFact(parts, lease, timeline, fact)))) visible.push(fact);
   }
-  return shown;
+  return visible;
 }
 
 /**
- * Of all live leases that ask for a call that is shown once, one is told true. False for a call
- * that is not open, and for a lease that has ended while it was recorded: whoever concludes it
- * finds the record.
+ * Offers a call to a lease. A call that may be shown once is offered to one live lease. Returns
+ * false for a call that isn't open, and for a lease that ended while the offer was recorded: that
+ * record is found when the lease is concluded.
  */
 async function offerFact(
   parts: ViewParts,

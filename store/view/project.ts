@@ -105,11 +105,11 @@ export function projectView(view: InView, bodies: Bodies, options: ProjectOption
 export type Projection = {
   /** The parts whose stored texts are needed. */
   readonly parts: readonly ShownPart[];
-  finish(bodies: Bodies): Sent;
+  finish(bodies: Bodies): SentView;
 };
 
 /** `ids` are those of the calls in the messages. */
-export type Sent = { readonly messages: readonly MessageParam[]; readonly ids: SentIds };
+export type SentView = { readonly messages: readonly MessageParam[]; readonly ids: SentIds };
 
 /** Takes the rounds that are over as they were sent before, where nothing has changed for them. */
 export function openProjection(view: InView, options: ProjectOptions = {}): Projection {
@@ -139,7 +139,7 @@ function projectAfter(
   { shown: shownParts, marks, settled }: InView,
   bodies: Bodies,
   means: ProjectMeans,
-): Sent {
+): SentView {
   const { model, memo } = means;
   const signed = before.parts === 0 ? findSignedSummary(model, shownParts[0]) : undefined;
   const messages: DraftMessage[] = signed ? [{ role: 'assistant', content: [signed] }] : [...before.messages];

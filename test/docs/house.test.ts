@@ -186,7 +186,7 @@ test('the typed client imports no worker: what boots one lies in client/runtime/
   expect(found).toEqual([]);
 });
 
-const FACES = ['cli/', 'page/', 'client/agent-sdk/'];
+const FACES = ['cli/', 'page/', 'client/agent-sdk/', 'managed/'];
 
 /** Loads Temporal's native worker, so that the one command that uses it imports it alone. */
 const besideDoors = ['cli/decide-session.ts imports client/runtime/deciding-worker.ts'];

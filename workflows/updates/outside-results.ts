@@ -17,7 +17,7 @@ export function handleResults(session: Session): void {
     session.delegations.settle(findOpen(session, call)!.key, { kind: 'result', body, ...present({ isError }) });
     return session.waits.settle({ call, how: 'result', result, ...present({ by }) });
   };
-  const validator = (given: GivenResult): void => refuse(callProblem(session, given) ?? resultProblem(given));
+  const validator = (result: GivenResult): void => refuse(callProblem(session, result) ?? resultProblem(result));
   const description = UPDATE_DESCRIPTIONS.giveResult;
   setHandler(defineUpdate<void, [GivenResult]>(UPDATES.giveResult), give, { validator, description });
   handleReports(session);
@@ -42,8 +42,8 @@ function findOpen({ delegations }: Session, call: string): OpenDelegation | unde
   return delegations.open.find(({ key, outside }) => outside?.call === call && delegations.endOf(key) === undefined);
 }
 
-function callProblem(session: Session, given: Partial<GivenResult> | undefined): string | undefined {
-  const call: unknown = given?.call;
+function callProblem(session: Session, result: Partial<GivenResult> | undefined): string | undefined {
+  const call: unknown = result?.call;
   if (typeof call !== 'string') return 'the result names no call';
   return findOpen(session, call) ? undefined : `no call ${call.slice(0, 100)} waits for a result`;
 }

@@ -163,10 +163,10 @@ function retryIn(delayMs: number, detail: string): ApplicationFailure {
   return ApplicationFailure.create({ type: MODEL_ATTEMPT_DIED, message: detail, nextRetryDelay, category });
 }
 
-// Below: a wait that a provider asked for (L14) is stored before it is announced. When a worker
-// dies in between, the next attempt waits out the rest instead of asking again at once.
-
-/** One attempt of one step, with what a wait needs. */
+/**
+ * One attempt of one step that a provider asked to wait (L14). The wait is stored before it is
+ * announced, so that after a worker's death the next attempt waits out the rest.
+ */
 export type WaitingStep = {
   readonly deps: Pick<Deps, 'store' | 'now'>;
   readonly attempt: Pick<Attempt, 'session' | 'number'>;
