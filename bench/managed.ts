@@ -182,7 +182,6 @@ async function measureQueue(face: Face, say: Say): Promise<readonly PageRow[]> {
   ];
 }
 
-<<<<<<< HEAD
 /** Counts the events of the history of an item's first lease. */
 async function countEvents(env: NodeJS.ProcessEnv, work: string): Promise<number> {
   const { temporal, close } = await openWholeServer({ env });
@@ -217,13 +216,6 @@ async function timesOf(request: Request, times: number): Promise<readonly number
   for (let n = 0; n < times; n += 1) {
     const startedAt = performance.now();
     await request(n);
-=======
-async function timesOf(ask: (n: number) => PromiseLike<unknown>, times = TIMES): Promise<readonly number[]> {
-  const durations: number[] = [];
-  for (let n = 0; n < times; n += 1) {
-    const startedAt = performance.now();
-    await ask(n);
->>>>>>> main
     durations.push(performance.now() - startedAt);
   }
   return durations;

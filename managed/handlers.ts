@@ -8,13 +8,8 @@ import type {
 import type { BetaManagedAgentsSessionThread } from '@anthropic-ai/sdk/resources/beta/sessions/threads';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
-<<<<<<< HEAD
-import { WorkQueues } from '../store/sandbox/queue.ts';
-import { Agents } from './agents.ts';
-=======
 import { WorkQueues } from '../client/faces/work-items.ts';
-import { Agents, placeOfAgent } from './agents.ts';
->>>>>>> main
+import { Agents } from './agents.ts';
 import { Environments, placeOfEnvironment } from './environments.ts';
 import { unsupported } from './errors.ts';
 import { EventBus } from './events/bus.ts';
