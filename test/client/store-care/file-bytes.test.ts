@@ -12,7 +12,7 @@ test('gc keeps the bytes of files, also of two with the same, and drops them onc
   const { store, care, id } = openStore({ storePlace: join(root, 'store'), dataDir: join(root, 'data') });
   const files = new Files(store, Date.now);
   const bytes = Buffer.from('the same');
-  const item = { at: 0, filename: 'x', mimeType: 'text/plain', size: bytes.length };
+  const item = { createdAt: 0, filename: 'x', mimeType: 'text/plain', size: bytes.length };
   for (const name of ['file_a', 'file_b']) {
     await files.keepBytes(name, bytes);
     await files.log.append('test', () => ({ id: name, item }));
