@@ -6,11 +6,10 @@ import type {
   BetaManagedAgentsSession,
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { SessionDescription } from '../client/index.ts';
-import { ClientProblem } from '../client/problem.ts';
+import { optionsProblem } from '../client/faces/options.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { SessionDescription, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
@@ -25,6 +24,7 @@ import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
+import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { defineRoster, rosterOf } from './rosters.ts';
@@ -51,14 +51,14 @@ export type SessionParts = {
   readonly timelines: Timelines;
 };
 
-/** A session of the log with its workflow as it stands; null where there is none. */
+/** A session of the log. `description`: its workflow's, null before that was started. */
 export type FoundSession = {
   readonly id: string;
   readonly item: SessionItem;
   readonly description: SessionDescription | null;
 };
 
-/** What a stream is of: a session, or a thread of it. `session`: whose live channel it hears. */
+/** The source of a stream: a session or one of its threads. `session`: has the live channel. */
 export type EventSource = {
   readonly session: string;
   /** The last event that it has, unless it is deleted. */
@@ -79,7 +79,7 @@ export class Sessions {
   /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
     refuseUnservedParts(body);
-    const { stored, environments, files, memoryStores, ports } = this.#parts;
+    const { stored, environments, memoryStores, ports } = this.#parts;
     const environment = await environments.retrieve(body.environment_id);
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
@@ -100,9 +100,8 @@ export class Sessions {
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const isCloud = environment.config.type === 'cloud';
     if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
-    if (!isRepeated) await files.check(requested);
     const hash = await stored.putSessionAgent(agent);
-    await files.attachAll(id, by, requested);
+    if (!isRepeated) await this.#parts.files.attachAll(id, by, requested);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -175,7 +174,8 @@ export class Sessions {
     }
   }
 
-  async show(found: FoundSession): Promise<BetaManagedAgentsSession> {
+  /** `maxAgeMs`: of what is known of its files. */
+  async show(found: FoundSession, maxAgeMs = 0): Promise<BetaManagedAgentsSession> {
     const { id, item, description } = found;
     const { timelines } = this.#parts;
     const { projection } = isAtBudget(found)
@@ -193,7 +193,7 @@ export class Sessions {
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: [],
-      resources: [...(await this.#parts.files.resources(id)), ...(item.resources ?? [])],
+      resources: [...(await this.#parts.files.resources(id, maxAgeMs)), ...(item.resources ?? [])],
       stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
       title: item.title,
@@ -212,10 +212,10 @@ export class Sessions {
     await this.change(id, by, (current) => {
       refuseArchived(id, current);
       const { budget: before, ...item } = current;
-      const kept = budget === undefined ? before : amount;
+      const nextBudget = budget === undefined ? before : amount;
       const title = body.title === undefined ? item.title : body.title;
       const metadata = patchMetadata(item.metadata, body.metadata);
-      return { ...item, ...(kept !== undefined && { budget: kept }), title, metadata };
+      return { ...item, ...(nextBudget !== undefined && { budget: nextBudget }), title, metadata };
     });
     const found = await this.find(id);
     // A first message has begun the workflow meanwhile.
@@ -288,7 +288,7 @@ export class Sessions {
     if ((await log.read()).has(id)) await this.delete(id, by);
   }
 
-  /** Those of its threads go first, which are found by its own. */
+  /** Removes the workflows of threads first: the session's own is what finds them. */
   async #removeWorkflows(found: FoundSession): Promise<void> {
     const { ports } = this.#parts;
     const { projection } = await this.timeline(found);
@@ -333,14 +333,11 @@ export class Sessions {
 
   /** Lists sessions that a query chooses by what the log holds, in its order. */
   async list(query: z.output<typeof sessionList>): Promise<readonly FoundSession[]> {
-    const { order = 'desc' } = query;
-    const chosen = (await this.#parts.stored.listSessions())
-      .filter(([, item]) => isChosen(item, query))
-      .toSorted((a, b) => (placeOfSession(a) < placeOfSession(b) === (order === 'asc') ? -1 : 1));
-    return chosen.map(([id, item]) => ({ id, item, description: null }));
+    const chosen = (await this.#parts.stored.listSessions()).filter(([, item]) => isChosen(item, query));
+    return sortByCreation(chosen, query.order).map(([id, item]) => ({ id, item, description: null }));
   }
 
-  /** Tells whether nobody needs to work for the session any more; one that was deleted is over. */
+  /** Tells whether a session needs no more workers; a deleted one is over. */
   async isOver(id: string): Promise<boolean> {
     const item = (await this.#parts.stored.sessionLog(id).read()).get(id);
     return item === undefined || statusOf(await this.look(id, item)) === 'terminated';
@@ -399,7 +396,7 @@ export const archivedProblem = (session: string): ManagedError =>
 
 type Extension = { readonly perdure?: { readonly phase: string; readonly waits_for?: string } };
 
-/** What the API has no word for: what a session waits for (G84). */
+/** Returns fields that the API lacks: the phase, and what the session waits for (G84). */
 function perdureFacts(description: SessionDescription | null): Extension {
   if (description === null) return {};
   const { phase, waitsFor } = description;
@@ -444,9 +441,6 @@ function endOutside({ id, item, description }: FoundSession, facts: readonly Eve
   if (at === null || !(isForced || isNeverRun)) return [];
   return facts.at(-1)?.type === 'session.status_terminated' ? [] : [terminatedFact(id, at, facts.at(-1))];
 }
-
-export const placeOfSession = ([id, { createdAt }]: readonly [string, SessionItem]): string =>
-  `${formatTime(createdAt)} ${id}`;
 
 function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boolean {
   const { agent_id, agent_version, include_archived, deployment_id, memory_store_id } = query;

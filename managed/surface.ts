@@ -93,7 +93,7 @@ export const servedRoutes = [
   route('files.delete', 'delete', '/files/{file_id}', 'steer'),
 ] as const;
 
-/** What Perdure serves besides the API, below `/x/perdure` (G85). */
+/** Routes that Perdure adds to the API, below `/x/perdure` (G85). */
 export const ownRoutes = [
   route('perdure.environments.keys', 'post', '/x/perdure/environments/{environment_id}/keys', 'steer'),
   route('perdure.refused', 'get', '/x/perdure/sessions/{session_id}/refused', 'look'),

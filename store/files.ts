@@ -15,9 +15,9 @@ export const outputsOf = (workspace: string): string => `${workspace}.outputs`;
 /** Records of bytes are `file-bytes/<file id>`. */
 export const FILE_BYTES = 'file-bytes';
 
-/** `at`: milliseconds since the epoch. `size` is in bytes. */
+/** `createdAt`: milliseconds since the epoch. `size` is in bytes. */
 export type FileItem = {
-  readonly at: number;
+  readonly createdAt: number;
   readonly filename: string;
   readonly mimeType: string;
   readonly size: number;

@@ -3,12 +3,13 @@
 import type { BetaFileMetadata } from '@anthropic-ai/sdk/resources/beta/files';
 import type { BetaManagedAgentsFileResource } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
 import { getExtension, getMimeType } from 'hono/utils/mime';
-import { type FileItem, Files, OUTPUTS, UPLOADS } from '../../store/files.ts';
-import { LIST_AGE_MS } from '../log/stored.ts';
-import type { Resources } from '../../store/values/resource-log.ts';
+import { Files, OUTPUTS, UPLOADS } from '../../client/faces/stored.ts';
+import type { FileItem, Resources } from '../../client/faces/types.ts';
 import { showUnseen } from '../../system/text.ts';
 import { invalid, notFound, unsupported } from '../errors.ts';
 import { fileId, fileOfResource, formatTime, isId, resourceOfFile } from '../ids.ts';
+import { LIST_AGE_MS } from '../log/stored.ts';
+import { sortByCreation } from '../pages.ts';
 import type { ManagedPorts } from '../ports.ts';
 import type { FileResource, ResourceParams } from '../shapes/files.ts';
 
@@ -41,7 +42,7 @@ export class FileResources {
   /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async upload(id: string, by: string, { filename, mimeType, bytes }: Upload): Promise<BetaFileMetadata> {
     await this.#files.keepBytes(id, bytes);
-    await this.#create(id, by, { at: this.#ports.now(), filename, mimeType, size: bytes.length });
+    await this.#create(id, by, { createdAt: this.#ports.now(), filename, mimeType, size: bytes.length });
     return this.retrieve(id);
   }
 
@@ -95,11 +96,11 @@ export class FileResources {
 
   /** Lists files, newest first: of a session what it has made by now, too. */
   async list({ scope, ids }: { readonly scope?: string | undefined; readonly ids?: readonly string[] | undefined }) {
-    if (scope !== undefined) await this.#collectOutputs(scope);
+    if (scope !== undefined && isId('sesn', scope)) await this.#collectOutputs(scope);
     const all = [...(await this.#files.log.read(scope === undefined ? LIST_AGE_MS : 0))];
-    return all
-      .filter(([id, { session }]) => (scope === undefined || session === scope) && (ids?.includes(id) ?? true))
-      .toSorted((a, b) => (placeOfFile(a) < placeOfFile(b) ? 1 : -1));
+    const isChosen = ([id, { session }]: NamedFile): boolean =>
+      (scope === undefined || session === scope) && (ids?.includes(id) ?? true);
+    return sortByCreation(all.filter(isChosen));
   }
 
   /**
@@ -134,7 +135,7 @@ export class FileResources {
   ): Promise<void> {
     const filename = path.slice(path.lastIndexOf('/') + 1);
     const mimeType = getMimeType(filename) ?? BINARY;
-    const item = { at: this.#ports.now(), filename, mimeType, size: bytes.length, session, output: path };
+    const item = { createdAt: this.#ports.now(), filename, mimeType, size: bytes.length, session, output: path };
     await this.#files.keepBytes(id, bytes);
     await this.#files.log.append(session, (items, deleted) => (items.has(id) || deleted.has(id) ? null : { id, item }));
   }
@@ -150,29 +151,31 @@ export class FileResources {
     return found;
   }
 
-  /** Throws ManagedError unless all can be attached to a new session. */
-  async check(resources: readonly ResourceParams[]): Promise<void> {
+  /**
+   * Attaches resources to a session that is about to be created: all of them, or none. A repeat
+   * attaches nothing twice. Throws ManagedError.
+   */
+  async attachAll(session: string, by: string, resources: readonly ResourceParams[]): Promise<void> {
+    for (const [at, file] of await this.#check(resources)) {
+      const id = fileId(session, 'resource', at);
+      await this.#attach(session, id, by, file, `resources.${at}.`);
+    }
+  }
+
+  /** Returns the files among the resources with their places. */
+  async #check(resources: readonly ResourceParams[]): Promise<readonly (readonly [at: number, file: FileResource])[]> {
     const mounts: string[] = [];
-    for (const [at, one] of resources.entries()) {
-      if (one.type === 'memory_store') continue;
-      const file = requireFile(one, `resources.${at}`);
+    const files = [...resources.entries()]
+      .filter(([, { type }]) => type !== 'memory_store')
+      .map(([at, one]) => [at, requireFile(one, `resources.${at}`)] as const);
+    for (const [at, file] of files) {
       await this.#source(file, `resources.${at}.file_id`);
       const param = `resources.${at}.mount_path`;
       const mount = mountOf(file, param);
       refuseOverlap(mount, mounts, param);
       mounts.push(mount);
     }
-  }
-
-  /** Attaches what was checked. A repeat attaches nothing twice. */
-  async attachAll(session: string, by: string, resources: readonly ResourceParams[]): Promise<void> {
-    for (const [at, one] of resources.entries()) {
-      if (one.type === 'memory_store') continue;
-      const id = fileId(session, 'resource', at);
-      const file = requireFile(one, `resources.${at}`);
-      // A repeated request may come after the upload was deleted.
-      if (!(await this.#files.log.read()).has(id)) await this.#attach(session, id, by, file, `resources.${at}.`);
-    }
+    return files;
   }
 
   /** Attaches a copy of a file, as the file `id`. Throws ManagedError. */
@@ -188,7 +191,8 @@ export class FileResources {
     if (hash === null) throw missing(file.file_id);
     await this.#files.nameBytes(id, hash);
     const { filename, mimeType, size } = source;
-    await this.#create(id, by, { at: this.#ports.now(), filename, mimeType, size, session, mount }, (items) => {
+    const copy = { createdAt: this.#ports.now(), filename, mimeType, size, session, mount };
+    await this.#create(id, by, copy, (items) => {
       const attached = attachedTo(items, session);
       if (attached.length >= MOST_RESOURCES) throw invalid(`a session has at most ${MOST_RESOURCES} resources`);
       refuseOverlap(
@@ -224,8 +228,6 @@ const missing = (id: string) => notFound('File', id, 'file_not_found');
 
 const isDownloadable = ({ output }: FileItem): boolean => output !== undefined;
 
-export const placeOfFile = ([id, { at }]: NamedFile): string => `${formatTime(at)} ${id}`;
-
 type AttachedFile = readonly [id: string, item: FileItem & { readonly mount: string }];
 
 function attachedTo(items: Items, session: string): readonly AttachedFile[] {
@@ -245,15 +247,15 @@ export const show = ([id, item]: NamedFile): BetaFileMetadata =>
     filename: item.filename,
     mime_type: item.mimeType,
     size_bytes: item.size,
-    created_at: formatTime(item.at),
+    created_at: formatTime(item.createdAt),
     downloadable: isDownloadable(item),
     expires_at: null,
     scope: item.session === undefined ? null : { type: 'session', id: item.session },
     ...(item.output?.includes('/') && { perdure: { path: `${OUTPUTS}/${item.output}` } }),
   }) satisfies BetaFileMetadata & Extension;
 
-function showResource([id, { at, mount }]: AttachedFile): BetaManagedAgentsFileResource {
-  const time = formatTime(at);
+function showResource([id, { createdAt, mount }]: AttachedFile): BetaManagedAgentsFileResource {
+  const time = formatTime(createdAt);
   const mount_path = `${UPLOADS}/${mount}`;
   return { id: resourceOfFile(id), type: 'file', file_id: id, mount_path, created_at: time, updated_at: time };
 }

@@ -7,14 +7,14 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
 import { invalid, unsupported } from '../errors.ts';
 import { newId } from '../ids.ts';
-import { pageOf } from '../pages.ts';
+import { pageOf, placeOf } from '../pages.ts';
 import { type Handler, idIn, type ManagedRequest, type Paged, pageIn, type Parts, sessionIn } from '../request.ts';
 import { reserveIds } from '../request-log.ts';
 import { pageQuery } from '../shapes/agents.ts';
 import * as shapes from '../shapes/files.ts';
 import { parseBody, parseQuery } from '../shapes/parse.ts';
 import type { ServedName } from '../surface.ts';
-import { placeOfFile, readUpload, show } from './file-resources.ts';
+import { readUpload, show } from './file-resources.ts';
 
 const fileIn = (request: ManagedRequest): string => idIn(request, 'file_id', 'file', 'File', 'file_not_found');
 const resourceIn = (request: ManagedRequest): string => idIn(request, 'resource_id', 'sesrsc', 'Resource');
@@ -40,7 +40,7 @@ export const fileHandlers = (parts: Parts) =>
       const all = await parts.files.list({ scope, ids });
       if (ids !== undefined) return { data: all.map(show), next_page: null };
       const list = { list: 'files', order: 'desc', filter: { scope }, ...pageIn(query) } as const;
-      const page = pageOf(await parts.cursors(), list, all, placeOfFile);
+      const page = pageOf(await parts.cursors(), list, all, placeOf);
       return { data: page.items.map(show), next_page: page.next };
     },
     'files.retrieveMetadata': (request) => parts.files.retrieve(fileIn(request)),

@@ -1,7 +1,7 @@
 // How memory stores belong to a session (G67): where their folders are, and what the agent reads
 // about them.
 import type { BetaManagedAgentsMemoryStoreResource } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { RunMount } from '../../workflows/contract/mounts.ts';
+import type { RunMount } from '../../client/faces/types.ts';
 import { invalid } from '../errors.ts';
 import type { ResourceParams } from '../shapes/files.ts';
 import type { MemoryStores } from './stores.ts';

@@ -16,8 +16,9 @@ import {
   MemoryRefusal,
   type MemoryText,
   type MemoryVersion,
-} from '../../store/memories/memories.ts';
-import { memoryPathProblem, memoryTextProblem } from '../../store/memories/memory-rules.ts';
+  memoryPathProblem,
+  memoryTextProblem,
+} from '../../client/faces/stored.ts';
 import { invalid, ManagedError } from '../errors.ts';
 import { formatTime, newId } from '../ids.ts';
 import { type ListRequest, pageOf } from '../pages.ts';

@@ -8,8 +8,10 @@ import type {
   SessionCreateParams,
   SessionUpdateParams,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { ResourceAddParams } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
 import type { agentCreate, agentUpdate } from '../../managed/shapes/agents.ts';
 import type { environmentCreate, environmentUpdate } from '../../managed/shapes/environments.ts';
+import type { resourceAdd } from '../../managed/shapes/files.ts';
 import type { SentEvent, sessionCreate, sessionUpdate } from '../../managed/shapes/sessions.ts';
 
 /** A value as JSON carries it: an optional field is there or not. */
@@ -38,6 +40,7 @@ export const held: {
   readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
   readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'initial_events' | 'resources'>;
   readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent'>;
+  readonly resourceAdd: Held<typeof resourceAdd, ResourceAddParams>;
   readonly events: [Same<SentEvent, Events>, true];
 } = {
   agentCreate: [true, true],
@@ -46,5 +49,6 @@ export const held: {
   environmentUpdate: [true, true],
   sessionCreate: [true, true],
   sessionUpdate: [true, true],
+  resourceAdd: [true, true],
   events: [true, true],
 };

@@ -43,7 +43,7 @@ function machine(sandbox: Sandbox = group, store = memoryStore()) {
     attached,
     store,
     async attach(id: string, mount: string, content: string, session = 's-1') {
-      const item: FileItem = { at: (at += 1), filename: id, mimeType: 'text/plain', size: content.length, session, mount };
+      const item: FileItem = { createdAt: (at += 1), filename: id, mimeType: 'text/plain', size: content.length, session, mount };
       await files.keepBytes(id, Buffer.from(content));
       await files.log.append('test', () => ({ id, item }));
     },

@@ -55,16 +55,16 @@ export class AttachedFiles {
   }
 
   /** A file that is there has the time of its attachment: each has a time and a size of its own. */
-  async #layOne(place: string, folder: string, [id, { mount, at, size }]: Attached): Promise<void> {
+  async #layOne(place: string, folder: string, [id, { mount, createdAt, size }]: Attached): Promise<void> {
     const path = join(folder, mount);
     const found = await lstat(path).catch(ignoreMissing);
-    if (found?.isFile() && found.size === size && Math.round(found.mtimeMs) === at) return;
+    if (found?.isFile() && found.size === size && Math.round(found.mtimeMs) === createdAt) return;
     const bytes = await this.#files.bytesOf(id);
     // It was detached meanwhile.
     if (!bytes) return;
     const fresh = join(place, `new-${randomUUID()}`);
     await writeFile(fresh, bytes, { mode: 0o444 });
-    await utimes(fresh, at / 1000, at / 1000);
+    await utimes(fresh, createdAt / 1000, createdAt / 1000);
     await mkdir(dirname(path), { recursive: true, mode: 0o755 });
     await rename(fresh, path);
   }
