@@ -4,15 +4,7 @@ export { Files, OUTPUTS, outputsOf, UPLOADS } from '../../store/files.ts';
 export { mediaKey } from '../../store/log/bodies.ts';
 export { rewoundIn } from '../../store/log/entries.ts';
 export { readStoredHead, readStoredOutcome } from '../../store/log/step-records.ts';
-export {
-  Memories,
-  type Memory,
-  type MemoryAuthor,
-  MemoryRefusal,
-  MEMORY_STORES,
-  type MemoryText,
-  type MemoryVersion,
-} from '../../store/memories/memories.ts';
+export { Memories, MemoryRefusal, MEMORY_STORES } from '../../store/memories/memories.ts';
 export { memoryPathProblem, memoryTextProblem } from '../../store/memories/memory-rules.ts';
 export { findNewest, ResourceLog } from '../../store/values/resource-log.ts';
 export { prepareAppend } from '../../store/view/append.ts';

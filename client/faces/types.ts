@@ -52,6 +52,7 @@ export type { RunConfig, ToolNames } from '../../store/configuration.ts';
 export type { FileItem } from '../../store/files.ts';
 export type { PlacedTombstone } from '../../store/live/events.ts';
 export type { Bodies, BodyReader } from '../../store/log/bodies.ts';
+export type { Memory, MemoryAuthor, MemoryText, MemoryVersion } from '../../store/memories/memories.ts';
 export type { Refusal, WorkItem } from '../../store/sandbox/item.ts';
 export type { LeaseName, Offer } from '../../store/sandbox/offers.ts';
 export type { WorkQueue } from '../../store/sandbox/queue.ts';
@@ -72,6 +73,5 @@ export type { SilenceTeller, SilentSession } from '../../worker/silence-teller.t
 export type { RunningWorker } from '../../worker/start-worker.ts';
 export type { Append } from '../../workflows/contract/activities.ts';
 export type { LeaseInput } from '../../workflows/contract/lease.ts';
-export type { RunMount } from '../../workflows/contract/mounts.ts';
 export type { OptionKind } from '../../workflows/contract/run-options.ts';
 export type { GivenResult } from '../../workflows/contract/waits.ts';

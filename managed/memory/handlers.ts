@@ -9,16 +9,8 @@ import type {
   BetaManagedAgentsMemoryVersion,
 } from '@anthropic-ai/sdk/resources/beta/memory-stores';
 import type { z } from 'zod';
-import {
-  type Memories,
-  type Memory,
-  type MemoryAuthor,
-  MemoryRefusal,
-  type MemoryText,
-  type MemoryVersion,
-  memoryPathProblem,
-  memoryTextProblem,
-} from '../../client/faces/stored.ts';
+import { type Memories, memoryPathProblem, MemoryRefusal, memoryTextProblem } from '../../client/faces/stored.ts';
+import type { Memory, MemoryAuthor, MemoryText, MemoryVersion } from '../../client/faces/types.ts';
 import { invalid, ManagedError } from '../errors.ts';
 import { formatTime, newId } from '../ids.ts';
 import { type ListRequest, pageOf } from '../pages.ts';

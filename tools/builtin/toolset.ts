@@ -1,6 +1,7 @@
 // The toolset `agent_toolset_20260401` of Managed Agents (G51): its names and inputs, and behind
 // them the built-in tools, with their rules, bounds and recovery. Hooks, watchers and rules see the
 // built-in tool's own input, which a hook may give back; the model's stays in the transcript.
+import { relative } from 'node:path';
 import { z } from 'zod';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -182,18 +183,25 @@ function createMountedForms(options: BuiltinOptions): { read: Shown; write: Show
     (folders: readonly string[]): Shown =>
     (tool, own) => {
       const further: Moved = (_, context) => ({ ...context, folders: [...(context.folders ?? []), ...folders] });
-      const names = tool.name === 'glob' ? ['path', 'pattern'] : ['path'];
-      const toOwn: typeof own.toOwn = (input) => withMachinePaths(mounts, own.toOwn(input), names);
+      const move = tool.name === 'glob' ? moveGlob : movePath;
+      const toOwn: typeof own.toOwn = (input) => move(mounts, own.toOwn(input) as Placed);
       return present(keep(judgedFrom(tool, further)), { ...own, toOwn });
     };
   return { read: reaching([mounts.root]), write: reaching(writableFolders(mounts)), command: keep };
 }
 
-/** Writes the paths of an input as this machine has them. */
-function withMachinePaths(mounts: Mounts, input: unknown, names: readonly string[]): unknown {
-  const own = (value: unknown): unknown => (typeof value === 'string' ? toMachine(mounts, value) : value);
-  const fields = Object.entries(input as Readonly<Record<string, unknown>>);
-  return Object.fromEntries(fields.map(([name, value]) => [name, names.includes(name) ? own(value) : value]));
+/** The inputs of the file tools, as far as they say where. */
+type Placed = { readonly path?: string; readonly pattern?: string };
+
+/** Writes the path of an input as this machine has it. */
+const movePath = (mounts: Mounts, input: Placed): Placed =>
+  input.path === undefined ? input : { ...input, path: toMachine(mounts, input.path) };
+
+/** A glob may be absolute: then it says where by itself. */
+function moveGlob(mounts: Mounts, input: Placed): Placed {
+  const { path, pattern = '' } = input;
+  if (path !== undefined || toMachine(mounts, pattern) === pattern) return movePath(mounts, input);
+  return { ...input, path: mounts.root, pattern: relative(mounts.root, toMachine(mounts, pattern)) };
 }
 
 /**
