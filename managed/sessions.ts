@@ -96,7 +96,9 @@ export class Sessions {
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
     const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
     const { workerTools } = ports;
-    const problem = optionsProblem(optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }));
+    const problem = optionsProblem(
+      optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }),
+    );
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const isCloud = environment.config.type === 'cloud';
     if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');

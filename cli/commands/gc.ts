@@ -34,8 +34,16 @@ export function gcCommand(program: Command, cli: Cli): void {
 }
 
 async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = [] }: Flags): Promise<number> {
-  const { cleanSnapshots, cleanStore, describeFreeRoom, Files, findKeptMemories, GRACE_MS, measureDatabase, openStore } =
-    await import('../../client/faces/store-care.ts');
+  const {
+    cleanSnapshots,
+    cleanStore,
+    describeFreeRoom,
+    Files,
+    findKeptMemories,
+    GRACE_MS,
+    measureDatabase,
+    openStore,
+  } = await import('../../client/faces/store-care.ts');
   const graceMs = olderThan === undefined ? GRACE_MS : parseTime('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
   return withServer(cli, async ({ temporal, folder, embedded }) => {

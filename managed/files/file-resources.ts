@@ -46,7 +46,12 @@ export class FileResources {
     return this.retrieve(id);
   }
 
-  async #create(id: string, by: string, item: FileItem, check: (items: Items) => void = () => undefined): Promise<void> {
+  async #create(
+    id: string,
+    by: string,
+    item: FileItem,
+    check: (items: Items) => void = () => undefined,
+  ): Promise<void> {
     await this.#files.log.append(by, (items, deleted) => {
       if (deleted.has(id)) throw missing(id);
       if (items.has(id)) return null;

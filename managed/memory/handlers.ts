@@ -174,7 +174,14 @@ async function requireAttached(
     throw new ManagedError(403, `Memory store ${id} is attached to session ${session} to be read: nothing was done`);
 }
 
-const statuses = { no_memory: 404, no_version: 404, path_conflict: 409, precondition: 409, full: 400, current: 400 } as const;
+const statuses = {
+  no_memory: 404,
+  no_version: 404,
+  path_conflict: 409,
+  precondition: 409,
+  full: 400,
+  current: 400,
+} as const;
 
 /** Answers what a store refuses in the words of the API. */
 async function refusing<T>(work: () => Promise<T>): Promise<T> {
@@ -197,7 +204,13 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function checkMemory({ path, content }: { readonly path?: string | null | undefined; readonly content?: string | null | undefined }): void {
+function checkMemory({
+  path,
+  content,
+}: {
+  readonly path?: string | null | undefined;
+  readonly content?: string | null | undefined;
+}): void {
   const wrongPath = typeof path === 'string' ? memoryPathProblem(path) : null;
   if (wrongPath !== null) throw invalid(`path: ${wrongPath}`, 'path');
   const wrongText = typeof content === 'string' ? memoryTextProblem(content) : null;
@@ -207,7 +220,11 @@ function checkMemory({ path, content }: { readonly path?: string | null | undefi
 const MOST_FULL = 20;
 
 /** A page with texts is a small one. */
-function sizeIn(query: { readonly limit?: number | undefined; readonly page?: string | undefined; readonly view?: View }) {
+function sizeIn(query: {
+  readonly limit?: number | undefined;
+  readonly page?: string | undefined;
+  readonly view?: View;
+}) {
   const { limit, page } = pageIn(query);
   return { page, limit: query.view === 'full' ? Math.min(limit ?? MOST_FULL, MOST_FULL) : limit };
 }

@@ -8,10 +8,7 @@ import { Memories, MEMORY_STORES, MEMORY_TEXTS, memoryLogName } from './memories
  * Returns a function that tells whether a record is kept; undefined for records of other kinds.
  * Throws StoreError.
  */
-export async function findKeptMemories(
-  store: Store,
-  now: () => number,
-): Promise<(key: string) => boolean | undefined> {
+export async function findKeptMemories(store: Store, now: () => number): Promise<(key: string) => boolean | undefined> {
   const stores = await new ResourceLog<object>({ store, name: MEMORY_STORES, now }).read();
   const needed = new Set<string>();
   for (const id of stores.keys()) {

@@ -209,7 +209,10 @@ function requireMemory(memories: ReadonlyMap<string, Memory>, id: string): Memor
 
 function requireText({ memory, sha256 }: Memory, expected: string | undefined): void {
   if (expected === undefined || expected === sha256) return;
-  throw new MemoryRefusal('precondition', `memory ${memory} holds another text than the request expects: read it again`);
+  throw new MemoryRefusal(
+    'precondition',
+    `memory ${memory} holds another text than the request expects: read it again`,
+  );
 }
 
 function requireFree(memories: ReadonlyMap<string, Memory>, path: string, except?: string): void {

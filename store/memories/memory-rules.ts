@@ -30,5 +30,4 @@ export function memoryTextProblem(text: string): string | null {
 }
 
 /** Tells whether two memories cannot be files of one folder: equal paths, or one below the other. */
-export const isInTheWay = (a: string, b: string): boolean =>
-  a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+export const isInTheWay = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);

@@ -196,7 +196,9 @@ test('of many writers of one memory each has its version, and the last one holds
   });
   await Promise.all(writes);
   const versions = await collect(memoryVersions.list(store.id, { view: 'full', limit: 7 }));
-  expect(new Set(versions.map(({ content }) => content))).toEqual(new Set(Array.from({ length: 21 }, (_, n) => `${n}`)));
+  expect(new Set(versions.map(({ content }) => content))).toEqual(
+    new Set(Array.from({ length: 21 }, (_, n) => `${n}`)),
+  );
   expect((await memories.retrieve(memory.id, at)).content).toBe(versions[0]?.content);
 });
 
@@ -217,7 +219,12 @@ describe('a session with memory stores', () => {
     const { resources } = await client.beta.sessions.retrieve(session.id);
     expect(resources).toEqual(session.resources);
     expect(resources).toMatchObject([
-      { name: 'Team Notes', mount_path: '/mnt/memory/team-notes', access: 'read_write', instructions: 'Look here first.' },
+      {
+        name: 'Team Notes',
+        mount_path: '/mnt/memory/team-notes',
+        access: 'read_write',
+        instructions: 'Look here first.',
+      },
       { mount_path: '/mnt/memory/team-notes-2', access: 'read_only', description: '' },
     ]);
     const listed = await collect(client.beta.sessions.list({ memory_store_id: store.id }));

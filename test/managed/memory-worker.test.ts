@@ -86,7 +86,10 @@ test('the sync of the SDK brings files and memories together, as the session (G6
   ]);
   expect(await contents(rules)).toEqual([['/a.md', 'one']]);
   const own = await collect(memoryVersions.list(notes.memory_store_id, { session_id: session.id }));
-  expect(own.map(({ operation, path }) => `${operation} ${path}`).toSorted()).toEqual(['created /new.md', 'modified /a.md']);
+  expect(own.map(({ operation, path }) => `${operation} ${path}`).toSorted()).toEqual([
+    'created /new.md',
+    'modified /a.md',
+  ]);
   rmSync(file('Notes', 'new.md'));
   await sync.finish();
   expect(await contents(notes)).toEqual([['/a.md', 'two']]);

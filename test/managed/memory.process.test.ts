@@ -69,3 +69,35 @@ test('what a session writes below /mnt/memory the next one reads, over kill -9 b
   await memoryStores.delete(store.id);
   expect((await errorOf(memoryStores.retrieve(store.id))).status).toBe(404);
 });
+
+test('every method of memory stores works over HTTP, and two servers of a store agree (G67)', async () => {
+  const place = cliPlace(null);
+  const { memoryStores } = (await serveManaged(place)).beta;
+  const { memories, memoryVersions } = memoryStores;
+  const { id } = await memoryStores.create({ name: 'Notes', metadata: { user: 'u1' } });
+  const at = { memory_store_id: id };
+  const memory = await memories.create(id, { path: '/a/b.md', content: 'one' });
+  const precondition = { type: 'content_sha256' as const, content_sha256: memory.content_sha256 };
+  await memories.update(memory.id, { ...at, content: 'two', path: '/c.md', precondition });
+  const stale = await errorOf(memories.update(memory.id, { ...at, content: 'three', precondition }));
+  expect(stale.type).toBe('memory_precondition_failed_error');
+  await memoryVersions.redact(memory.memory_version_id, at);
+  const gone = await memories.create(id, { path: '/gone', content: '' });
+  await memories.delete(gone.id, at);
+  await memoryStores.update(id, { description: 'What we know.' });
+  const again = (await serveManaged(place)).beta.memoryStores;
+  expect(await again.memories.retrieve(memory.id, at)).toMatchObject({ path: '/c.md', content: 'two' });
+  expect(await collect(again.memories.list(id, { depth: 1 }))).toHaveLength(1);
+  const versions = await collect(again.memoryVersions.list(id));
+  expect(versions.map(({ operation, path }) => [operation, path])).toEqual([
+    ['deleted', '/gone'],
+    ['created', '/gone'],
+    ['modified', '/c.md'],
+    ['created', null],
+  ]);
+  expect(await again.memoryVersions.retrieve(versions[2]!.id, at)).toMatchObject({ content: 'two' });
+  const archived = await again.archive(id);
+  expect(await collect(again.list({ include_archived: true }))).toEqual([archived]);
+  expect(await again.retrieve(id)).toEqual(archived);
+  expect(await again.delete(id)).toEqual({ id, type: 'memory_store_deleted' });
+});

@@ -40,10 +40,7 @@ test('a memory that is renamed while its text changes keeps the new text (G67)',
   const { open } = opened();
   const own = ids();
   await open().create(ana, own, { path: '/a', text: 'old' });
-  await Promise.all([
-    open().update(ana, own.memory, { path: '/b' }),
-    open().update(ana, own.memory, { text: 'new' }),
-  ]);
+  await Promise.all([open().update(ana, own.memory, { path: '/b' }), open().update(ana, own.memory, { text: 'new' })]);
   const memory = await open().find(own.memory);
   expect([memory.path, await open().readText(memory)]).toEqual(['/b', 'new']);
 });

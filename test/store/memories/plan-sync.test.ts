@@ -49,9 +49,12 @@ test.each([
   ['1', '-', '1', 'writeFile'],
   ['1', '2', '-', 'removeFile'],
   ['-', '1', '-', 'removeFile'],
-])('a read-only folder takes after its store: last %s, folder %s, store %s: %s (G67)', (base, local, remote, expected) => {
-  expect(planSync(sides(base, local, remote, true)).map((step) => step.do)).toEqual([expected]);
-});
+])(
+  'a read-only folder takes after its store: last %s, folder %s, store %s: %s (G67)',
+  (base, local, remote, expected) => {
+    expect(planSync(sides(base, local, remote, true)).map((step) => step.do)).toEqual([expected]);
+  },
+);
 
 test('what is removed makes room for what comes: a file may become a folder (G67)', () => {
   const steps = planSync({

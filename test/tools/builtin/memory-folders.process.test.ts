@@ -66,7 +66,9 @@ const seed = (memories: Memories, path: string, text: string): Promise<void> =>
 
 async function textsOf(memories: Memories): Promise<Readonly<Record<string, string>>> {
   const all = [...(await memories.list()).values()];
-  return Object.fromEntries(await Promise.all(all.map(async (one) => [one.path, await memories.readText(one)] as const)));
+  return Object.fromEntries(
+    await Promise.all(all.map(async (one) => [one.path, await memories.readText(one)] as const)),
+  );
 }
 
 const authorsOf = async (memories: Memories) => [...(await memories.versions()).values()].map(({ by }) => by);
@@ -189,7 +191,9 @@ describe.each(confining)('commands in $kind', (sandbox) => {
     await seed(memories, '/a.md', 'one\n');
     const { run, folder } = open('sesn_a');
     expect(await run('bash', { command: `cat ${AT}/a.md; ls /mnt/memory` })).toBe('one\nnotes');
-    await run('bash', { command: `cd ${AT} && echo two >> a.md && mkdir -p x && echo new > x/b && ln -s /etc/passwd p` });
+    await run('bash', {
+      command: `cd ${AT} && echo two >> a.md && mkdir -p x && echo new > x/b && ln -s /etc/passwd p`,
+    });
     expect(await textsOf(memories)).toEqual({ '/a.md': 'one\ntwo\n', '/x/b': 'new\n' });
     expect(await run('bash', { command: `rm -r ${AT}/x; touch /mnt/other` })).toContain('Read-only');
     expect(await textsOf(memories)).toEqual({ '/a.md': 'one\ntwo\n' });

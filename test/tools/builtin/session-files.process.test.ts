@@ -43,7 +43,14 @@ function machine(sandbox: Sandbox = group, store = memoryStore()) {
     attached,
     store,
     async attach(id: string, mount: string, content: string, session = 's-1') {
-      const item: FileItem = { createdAt: (at += 1), filename: id, mimeType: 'text/plain', size: content.length, session, mount };
+      const item: FileItem = {
+        createdAt: (at += 1),
+        filename: id,
+        mimeType: 'text/plain',
+        size: content.length,
+        session,
+        mount,
+      };
       await files.keepBytes(id, Buffer.from(content));
       await files.log.append('test', () => ({ id, item }));
     },
@@ -137,9 +144,9 @@ test.skipIf(bwraps.length === 0).each(bwraps)(
     expect(readFileSync(join(outputs, 'copy.csv'), 'utf8')).toBe('alpha\n');
     for (const target of [`${UPLOADS}/new`, `'${UPLOADS}/a b.csv'`, '/mnt/new', '/mnt/session/new'])
       expect(await call('bash', { command: `echo x > ${target}` })).toMatch(/Read-only|denied/);
-    expect(await call('bash', { command: `rm -rf ${UPLOADS} ${OUTPUTS}; ls ${OUTPUTS}; echo x > ${cwd}/w; ls` })).toContain(
-      'w',
-    );
+    expect(
+      await call('bash', { command: `rm -rf ${UPLOADS} ${OUTPUTS}; ls ${OUTPUTS}; echo x > ${cwd}/w; ls` }),
+    ).toContain('w');
     await attach('file_b', 'b.csv', 'beta\n');
     expect(await call('bash', { command: `cat ${UPLOADS}/*` })).toBe('alpha\nbeta');
   },
