@@ -106,7 +106,14 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       deps.now(),
       options.outputSchema,
     );
-    const found = { ...chosen, ...present({ sessionFiles }), cwd: cwd.path, folders, system: joinSystemPrompt(systemParts), systemParts };
+    const found = {
+      ...chosen,
+      ...present({ sessionFiles }),
+      cwd: cwd.path,
+      folders,
+      system: joinSystemPrompt(systemParts),
+      systemParts,
+    };
     const permissions = inherited?.permissions ?? joinRules(deps.defaults.permissions, options.permissions);
     const webSearch = restrictSearch(search, permissions);
     if (webSearch) warnOfSearch(deps, chosen.models, warned);

@@ -127,7 +127,8 @@ async function mountManaged({ env, say }: Cli, root: string, options: ManagedOpt
     import('../../managed/app.ts'),
     import('../../managed/ports.ts'),
   ]);
-  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, { root, env, log: say, ...options }), access);
+  return (opened, ports) => (access) =>
+    managedApp(managedPorts(opened, ports, { root, env, log: say, ...options }), access);
 }
 
 async function printToken(cli: Cli, others: object): Promise<number> {

@@ -4,8 +4,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toFile } from '@anthropic-ai/sdk';
-import { expect, test } from 'vitest';
-import { gate, reply, type ScriptedModelOptions, text, toolUse } from '../../scripted-model/index.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { gate, reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { workingSandboxes } from '../tools/sandboxes.ts';
@@ -47,59 +47,68 @@ async function managed(script: ScriptedModelOptions['script']) {
 const bash = (command: string) => toolUse('bash', { command });
 const PIXELS = Buffer.from(Array.from({ length: 100_000 }, (_, at) => (at * 31) % 256));
 
-test_('an upload reaches commands and tools, outputs come back to the byte, and a kill on the way changes nothing', async () => {
-  const waiting = gate();
-  const { client, model, place, agent, ended, send } = await managed([
-    reply([bash('cat /mnt/session/uploads/in/data.bin | wc -c; cp /mnt/session/uploads/in/data.bin first.bin')]),
-    reply([waiting, text('On it.'), bash('cp first.bin /mnt/session/outputs/copy.bin; ls /mnt/session/uploads')]),
-    reply([toolUse('read', { file_path: '/mnt/session/uploads/notes.md' })]),
-    reply([toolUse('write', { file_path: '/mnt/session/outputs/sub/report.md', content: 'done\n' })]),
-    reply('All done.'),
-    reply([bash('cat /mnt/session/outputs/sub/report.md; cat /mnt/session/uploads/* 2>&1; rm /mnt/session/outputs/copy.bin')]),
-    reply('Again.'),
-  ]);
-  const first = await readyWorker(place);
-  const file = await client.beta.files.upload({ file: await toFile(PIXELS, 'data.bin') });
-  const session = await client.beta.sessions.create({
-    agent: agent.id,
-    environment_id: 'env_default',
-    resources: [{ type: 'file', file_id: file.id, mount_path: 'in/data.bin' }],
-  });
-  await client.beta.files.delete(file.id);
-  await send(session.id, 'Copy it.');
-  await until(() => model.requests.length === 2);
-  first.signal('SIGKILL');
-  await first.status;
-  // As on a machine that has laid nothing yet.
-  rmSync(join(place.data, 'session-files'), { recursive: true });
-  const notes = await client.beta.files.upload({ file: await toFile(Buffer.from('later\n'), 'notes.md') });
-  const added = await client.beta.sessions.resources.add(session.id, {
-    type: 'file',
-    file_id: notes.id,
-    mount_path: 'notes.md',
-  });
-  const second = await readyWorker(place);
-  waiting.open();
-  await ended(session.id);
-  const requests = JSON.stringify(model.requests.at(-1)?.body);
-  for (const seen of ['100000', 'in\\\\nnotes.md', 'later', 'created /mnt/session/outputs/sub/report.md'])
-    expect(requests).toContain(seen);
-  expect(requests).not.toContain('session-files');
-  const outputs = async () => (await client.beta.files.list({ scope_id: session.id })).data.filter((one) => one.downloadable);
-  const names = async () => (await outputs()).map(({ filename }) => filename).toSorted();
-  expect(await names()).toEqual(['copy.bin', 'report.md']);
-  const copy = (await outputs()).find(({ filename }) => filename === 'copy.bin')!;
-  expect(copy.size_bytes).toBe(PIXELS.length);
-  expect(Buffer.from(await (await client.beta.files.download(copy.id)).arrayBuffer()).equals(PIXELS)).toBe(true);
-  await client.beta.sessions.resources.delete(added.id, { session_id: session.id });
-  second.signal('SIGKILL');
-  await second.status;
-  await readyWorker(place);
-  await send(session.id, 'Again.');
-  await ended(session.id);
-  expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('in: Is a directory');
-  await until(async () => (await names()).join() === 'report.md');
-});
+test_(
+  'an upload reaches commands and tools, outputs come back to the byte, and a kill on the way changes nothing',
+  async () => {
+    const { hold, release } = gate();
+  onTestFinished(release);
+    const { client, model, place, agent, ended, send } = await managed([
+      reply([bash('cat /mnt/session/uploads/in/data.bin | wc -c; cp /mnt/session/uploads/in/data.bin first.bin')]),
+      reply('This is never ended.', { hold, holdAfterEvent: 4 }),
+    reply([bash('cp first.bin /mnt/session/outputs/copy.bin; ls /mnt/session/uploads')]),
+      reply([toolUse('read', { file_path: '/mnt/session/uploads/notes.md' })]),
+      reply([toolUse('write', { file_path: '/mnt/session/outputs/sub/report.md', content: 'done\n' })]),
+      reply('All done.'),
+      reply([
+        bash(
+          'cat /mnt/session/outputs/sub/report.md; cat /mnt/session/uploads/* 2>&1; rm /mnt/session/outputs/copy.bin',
+        ),
+      ]),
+      reply('Again.'),
+    ]);
+    const first = await readyWorker(place);
+    const file = await client.beta.files.upload({ file: await toFile(PIXELS, 'data.bin') });
+    const session = await client.beta.sessions.create({
+      agent: agent.id,
+      environment_id: 'env_default',
+      resources: [{ type: 'file', file_id: file.id, mount_path: 'in/data.bin' }],
+    });
+    await client.beta.files.delete(file.id);
+    await send(session.id, 'Copy it.');
+    await until(() => model.requests.length === 2);
+    first.signal('SIGKILL');
+    await first.status;
+    // As on a machine that has laid nothing yet.
+    rmSync(join(place.data, 'session-files'), { recursive: true });
+    const notes = await client.beta.files.upload({ file: await toFile(Buffer.from('later\n'), 'notes.md') });
+    const added = await client.beta.sessions.resources.add(session.id, {
+      type: 'file',
+      file_id: notes.id,
+      mount_path: 'notes.md',
+    });
+    const second = await readyWorker(place);
+      await ended(session.id);
+    const requests = JSON.stringify(model.requests.at(-1)?.body);
+    for (const words of ['100000', 'in\\nnotes.md', 'later', 'created /mnt/session/outputs/sub/report.md'])
+      expect(requests).toContain(words);
+    expect(requests).not.toContain('session-files');
+    const outputs = async () =>
+      (await client.beta.files.list({ scope_id: session.id })).data.filter((one) => one.downloadable);
+    const names = async () => (await outputs()).map(({ filename }) => filename).toSorted();
+    expect(await names()).toEqual(['copy.bin', 'report.md']);
+    const copy = (await outputs()).find(({ filename }) => filename === 'copy.bin')!;
+    expect(copy.size_bytes).toBe(PIXELS.length);
+    expect(Buffer.from(await (await client.beta.files.download(copy.id)).arrayBuffer()).equals(PIXELS)).toBe(true);
+    await client.beta.sessions.resources.delete(added.id, { session_id: session.id });
+    second.signal('SIGKILL');
+    await second.status;
+    await readyWorker(place);
+    await send(session.id, 'Again.');
+    await ended(session.id);
+    expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('in: Is a directory');
+    await until(async () => (await names()).join() === 'report.md');
+  },
+);
 
 test_('two sessions have one file each for itself, and neither sees what the other makes', async () => {
   const look = 'cat /mnt/session/uploads/shared.txt; ls /mnt/session/outputs; echo mine > /mnt/session/outputs/own';

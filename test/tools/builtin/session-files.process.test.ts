@@ -43,7 +43,14 @@ function machine(sandbox: Sandbox = group, store = memoryStore()) {
     attached,
     store,
     async attach(id: string, mount: string, content: string, session = 's-1') {
-      const item: FileItem = { createdAt: (at += 1), filename: id, mimeType: 'text/plain', size: content.length, session, mount };
+      const item: FileItem = {
+        createdAt: (at += 1),
+        filename: id,
+        mimeType: 'text/plain',
+        size: content.length,
+        session,
+        mount,
+      };
       await files.keepBytes(id, Buffer.from(content));
       await files.log.append('test', () => ({ id, item }));
     },
@@ -112,7 +119,7 @@ test('files are laid once and for their session alone, and are gone once they ar
   await attach('file_c', 'c', 'of another', 's-2');
   const [folder, again] = await Promise.all([attached.lay('s-1'), attached.lay('s-1')]);
   expect(again).toBe(folder);
-  expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual(['x', 'x/a', 'x/b']);
+  expect(readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual(['x', 'x/a', 'x/b']);
   expect(await attached.lay('s-2')).not.toBe(folder);
   await detach('file_a');
   // Another file in its place has other bytes, of the same length.
@@ -137,9 +144,9 @@ test.skipIf(bwraps.length === 0).each(bwraps)(
     expect(readFileSync(join(outputs, 'copy.csv'), 'utf8')).toBe('alpha\n');
     for (const target of [`${UPLOADS}/new`, `'${UPLOADS}/a b.csv'`, '/mnt/new', '/mnt/session/new'])
       expect(await call('bash', { command: `echo x > ${target}` })).toMatch(/Read-only|denied/);
-    expect(await call('bash', { command: `rm -rf ${UPLOADS} ${OUTPUTS}; ls ${OUTPUTS}; echo x > ${cwd}/w; ls` })).toContain(
-      'w',
-    );
+    expect(
+      await call('bash', { command: `rm -rf ${UPLOADS} ${OUTPUTS}; ls ${OUTPUTS}; echo x > ${cwd}/w; ls` }),
+    ).toContain('w');
     await attach('file_b', 'b.csv', 'beta\n');
     expect(await call('bash', { command: `cat ${UPLOADS}/*` })).toBe('alpha\nbeta');
   },
