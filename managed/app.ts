@@ -112,8 +112,10 @@ function refuseLarger(bytes: number): never {
   throw new ManagedError(413, `The body is over ${Math.floor(bytes / 1024 / 1024)} MB`);
 }
 
-const isUpload = ({ method, path, header }: Request['req']): boolean =>
-  method === 'POST' && path.endsWith('/files') && /^multipart\/form-data/i.test(header('content-type') ?? '');
+const isUpload = (request: Request['req']): boolean =>
+  request.method === 'POST' &&
+  request.path.endsWith('/files') &&
+  /^multipart\/form-data/i.test(request.header('content-type') ?? '');
 
 async function requestOf(
   context: Request,

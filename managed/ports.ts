@@ -40,7 +40,7 @@ export type ManagedPorts = {
   removeWorkflow(session: SessionId): Promise<void>;
   /** Makes the session's own folder where it is missing, and returns its absolute path. */
   openWorkspace(session: string): Promise<string>;
-  /** Returns what the session's folder of outputs had when it was captured last; null without any. */
+  /** Returns what the session's folder of outputs had when it was captured last, or null. */
   outputs(session: string): Promise<CapturedFolder | null>;
   readonly leases: Leases;
   /** Milliseconds without a heartbeat after which a lease of a worker has lapsed. */

@@ -1,5 +1,5 @@
-// Files that people upload and that sessions have (G66). One resource log has what is known of each;
-// a record names its bytes, so that a clean-up of the store may drop them once the file is deleted.
+// Files that people upload and that sessions have (G66). One resource log has what is known of
+// each; a record names its bytes, so that gc may drop them once the file is deleted.
 import { z } from 'zod';
 import type { Hash } from '../workflows/contract/ids.ts';
 import { ResourceLog } from './values/resource-log.ts';

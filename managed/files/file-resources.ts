@@ -5,7 +5,7 @@ import type { BetaManagedAgentsFileResource } from '@anthropic-ai/sdk/resources/
 import { getExtension, getMimeType } from 'hono/utils/mime';
 import { Files, OUTPUTS, UPLOADS } from '../../client/faces/stored.ts';
 import type { FileItem, Resources } from '../../client/faces/types.ts';
-import { showUnseen } from '../../system/text.ts';
+import { showUnseen, wellFormedText } from '../../system/text.ts';
 import { invalid, notFound, unsupported } from '../errors.ts';
 import { fileId, fileOfResource, formatTime, isId, resourceOfFile } from '../ids.ts';
 import { LIST_AGE_MS } from '../log/stored.ts';
@@ -283,15 +283,15 @@ function problemOfMount(path: string): string | undefined {
   const names = path.split('/');
   if (names.some((name) => ['', '.', '..'].includes(name)))
     return 'give the path of a file, without empty names, "." and ".."';
-  if (showUnseen(path) !== path || /[\n\t]/.test(path) || !path.isWellFormed())
+  if (showUnseen(path) !== path || /[\n\t]/.test(path) || wellFormedText(path) !== path)
     return 'the path has characters that cannot be seen';
   if (names.some((name) => Buffer.byteLength(name) > LONGEST_NAME)) return `a name has over ${LONGEST_NAME} bytes`;
   return Buffer.byteLength(path) > LONGEST_PATH ? `the path has over ${LONGEST_PATH} bytes` : undefined;
 }
 
 /**
- * Throws ManagedError where a path is one of the others, lies in one, or has one in it; file systems
- * may ignore case.
+ * Throws ManagedError where a path is one of the others, lies in one, or has one in it; file
+ * systems may ignore case.
  */
 function refuseOverlap(mount: string, others: readonly string[], param: string): void {
   const folded = (path: string): string => `${path.normalize('NFC').toLowerCase()}/`;

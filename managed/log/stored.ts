@@ -45,7 +45,7 @@ export type SessionItem = {
    * could note the start; absent before.
    */
   readonly isStarting?: true;
-  /** Whether runs show files that are attached (G66); absent for sessions in sandboxes elsewhere. */
+  /** Whether runs show attached files (G66); absent for sessions in sandboxes elsewhere. */
   readonly hasFiles?: true;
   /** By the session of each thread that was archived, when that was. */
   readonly archivedThreads?: Readonly<Record<string, number>>;

@@ -45,7 +45,7 @@ export type Confinement = {
   readonly sockets?: readonly ReachedSocket[];
 };
 
-/** A folder `from` that is seen at `path`: absolute real paths. `isWritable`: unless all is read-only. */
+/** A folder `from` that is seen at `path`. `isWritable`: unless the command may only read. */
 export type ShownFolder = { readonly path: string; readonly from: string; readonly isWritable?: true };
 
 /** Both are absolute paths. `from` is the socket that is reached in the place of `path`. */

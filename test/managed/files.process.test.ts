@@ -4,8 +4,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toFile } from '@anthropic-ai/sdk';
-import { expect, test } from 'vitest';
-import { gate, reply, type ScriptedModelOptions, text, toolUse } from '../../scripted-model/index.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { gate, reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { workingSandboxes } from '../tools/sandboxes.ts';
@@ -50,10 +50,12 @@ const PIXELS = Buffer.from(Array.from({ length: 100_000 }, (_, at) => (at * 31) 
 test_(
   'an upload reaches commands and tools, outputs come back to the byte, and a kill on the way changes nothing',
   async () => {
-    const waiting = gate();
+    const { hold, release } = gate();
+  onTestFinished(release);
     const { client, model, place, agent, ended, send } = await managed([
       reply([bash('cat /mnt/session/uploads/in/data.bin | wc -c; cp /mnt/session/uploads/in/data.bin first.bin')]),
-      reply([waiting, text('On it.'), bash('cp first.bin /mnt/session/outputs/copy.bin; ls /mnt/session/uploads')]),
+      reply('This is never ended.', { hold, holdAfterEvent: 4 }),
+    reply([bash('cp first.bin /mnt/session/outputs/copy.bin; ls /mnt/session/uploads')]),
       reply([toolUse('read', { file_path: '/mnt/session/uploads/notes.md' })]),
       reply([toolUse('write', { file_path: '/mnt/session/outputs/sub/report.md', content: 'done\n' })]),
       reply('All done.'),
@@ -85,11 +87,10 @@ test_(
       mount_path: 'notes.md',
     });
     const second = await readyWorker(place);
-    waiting.open();
-    await ended(session.id);
+      await ended(session.id);
     const requests = JSON.stringify(model.requests.at(-1)?.body);
-    for (const seen of ['100000', 'in\\\\nnotes.md', 'later', 'created /mnt/session/outputs/sub/report.md'])
-      expect(requests).toContain(seen);
+    for (const words of ['100000', 'in\\nnotes.md', 'later', 'created /mnt/session/outputs/sub/report.md'])
+      expect(requests).toContain(words);
     expect(requests).not.toContain('session-files');
     const outputs = async () =>
       (await client.beta.files.list({ scope_id: session.id })).data.filter((one) => one.downloadable);

@@ -2,9 +2,9 @@
 import { toFile } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { Files } from '../../store/files.ts';
-import { AGENT, codeOf, collect, errorOf, HEADERS, stagedManaged, text, token } from './staged.ts';
+import { AGENT, codeOf, collect, errorOf, HEADERS, type Staged, stagedManaged, text, token } from './staged.ts';
 
-const upload = async (face: ReturnType<typeof stagedManaged>, name = 'data.csv', content = 'a,b\n1,2\n') =>
+const upload = async (face: Pick<Staged, 'client'>, name = 'data.csv', content = 'a,b\n1,2\n') =>
   face.client.beta.files.upload({ file: await toFile(Buffer.from(content), name) });
 
 async function withSession(resources: readonly object[] = [], environment_id = 'env_default') {
@@ -59,7 +59,7 @@ test.each([
 test('an upload that is none, has more in it or is too large is refused, and nothing is stored (G16 G66)', async () => {
   const { ask, client } = stagedManaged();
   const { 'content-type': _, ...headers } = HEADERS;
-  const send = async (body: BodyInit, more: Readonly<Record<string, string>> = {}) => {
+  const send = async (body: FormData | string, more: Readonly<Record<string, string>> = {}) => {
     const response = await ask('/files', { method: 'POST', headers: { ...headers, ...more }, body });
     return [response.status, ((await response.json()) as { error: { message: string } }).error.message];
   };
@@ -107,9 +107,9 @@ test('whoever looks may read files, and only who steers uploads, deletes and att
 });
 
 test('resources of a session are copies: attached, listed, detached, and left alone by a deletion (G66)', async () => {
-  const { client, create, ...face } = await withSession();
+  const { client, create } = await withSession();
   const { resources } = client.beta.sessions;
-  const file = await upload({ client, ...face } as never);
+  const file = await upload({ client });
   const session = await create([
     { type: 'file', file_id: file.id },
     { type: 'file', file_id: file.id, mount_path: '/workspace/data.csv' },
@@ -136,11 +136,9 @@ test('resources of a session are copies: attached, listed, detached, and left al
   });
   expect((await errorOf(resources.retrieve(added.id, { session_id: session.id }))).status).toBe(404);
   expect((await client.beta.sessions.retrieve(session.id)).resources).toEqual(session.resources);
-  const token = resources.update(session.resources[0]!.id as never, {
-    session_id: session.id,
-    authorization_token: 'x',
-  });
-  expect(codeOf(await errorOf(token))).toBe('perdure_unsupported');
+  const { id } = (await collect(resources.list(session.id)))[0] as { id: string };
+  const rotation = resources.update(id, { session_id: session.id, authorization_token: 'x' });
+  expect(codeOf(await errorOf(rotation))).toBe('perdure_unsupported');
   await client.beta.sessions.delete(session.id);
   expect((await client.beta.files.list()).data).toEqual([]);
 });
@@ -160,8 +158,8 @@ const PATHS = [
   'y/'.repeat(600) + 'z',
 ];
 test.each(PATHS)('a mount path that leads elsewhere or hides something is refused: %j (G66)', async (mount_path) => {
-  const { client, create, session, ...face } = await withSession();
-  const { id } = await upload({ client, ...face } as never);
+  const { client, create, session } = await withSession();
+  const { id } = await upload({ client });
   const resource = { type: 'file' as const, file_id: id, mount_path };
   expect((await errorOf(client.beta.sessions.resources.add(session.id, resource))).status).toBe(400);
   expect((await errorOf(create([resource]))).status).toBe(400);
@@ -173,8 +171,8 @@ test.each([
   ['a', 'a/b'],
   ['a/b', 'a'],
 ])('two resources of a session are not in each other’s way: %s and %s (G66)', async (one, other) => {
-  const { client, create, session, ...face } = await withSession();
-  const { id } = await upload({ client, ...face } as never);
+  const { client, create, session } = await withSession();
+  const { id } = await upload({ client });
   const at = (mount_path: string) => ({ type: 'file' as const, file_id: id, mount_path });
   await client.beta.sessions.resources.add(session.id, at(one));
   expect((await errorOf(client.beta.sessions.resources.add(session.id, at(other)))).status).toBe(400);
@@ -182,8 +180,8 @@ test.each([
 });
 
 test('what cannot be attached is refused by name: no file, other kinds, a sandbox elsewhere, an end (G4 G74)', async () => {
-  const { client, create, session, agent, ...face } = await withSession();
-  const file = await upload({ client, ...face } as never);
+  const { client, create, session, agent } = await withSession();
+  const file = await upload({ client });
   const param = async (resource: object) => {
     const { error } = (await errorOf(create([resource]))) as { error?: { error?: { details?: { param?: unknown } } } };
     return error?.error?.details?.param;
@@ -210,8 +208,8 @@ test('a session shows its files: runs are told to, and sessions elsewhere are no
 });
 
 test('a message names a file: an image as base64, a text as text, and one that is not there is refused', async () => {
-  const { client, session, calls, ...face } = await withSession();
-  const notes = await upload({ client, ...face } as never, 'notes.txt', 'Remember me.');
+  const { client, session, calls } = await withSession();
+  const notes = await upload({ client } as never, 'notes.txt', 'Remember me.');
   const document = (file_id: string) => ({
     type: 'user.message' as const,
     content: [{ type: 'document' as const, source: { type: 'file' as const, file_id } }],
@@ -235,10 +233,10 @@ test('outputs are listed with their session, once each, and downloaded; what cha
   const { id: scope_id } = await client.beta.sessions.create({ agent: agent.id, environment_id: 'env_default' });
   const list = () => collect(client.beta.files.list({ scope_id }));
   const first = await list();
-  expect(first.map(({ filename, downloadable }) => [filename, downloadable]).toSorted()).toEqual([
-    ['a.csv', true],
-    ['b.bin', true],
-    ['copy.csv', true],
+  expect(first.map(({ filename, downloadable }) => `${filename} ${downloadable}`).toSorted()).toEqual([
+    'a.csv true',
+    'b.bin true',
+    'copy.csv true',
   ]);
   expect(first.find(({ filename }) => filename === 'b.bin')).toMatchObject({
     mime_type: 'application/octet-stream',

@@ -352,11 +352,12 @@ async function startTree(
 /** Decides what a command may do and reach, by what it was judged to be. */
 function holdCommand(
   { command, mark }: MarkedCommand,
-  { cwd, folders, dir, env: own, traceparent, sessionFiles }: ToolContext,
+  context: ToolContext,
   { sandbox, dataDir, passEnv = [], keyAgents = [], sockets: named = [] }: BuiltinOptions,
 ) {
+  const { cwd, folders, dir, env: own, traceparent } = context;
   const worker = process.env;
-  const { readOnly } = judgeShell(command, withUploads({ cwd, folders, sessionFiles }), dir);
+  const { readOnly } = judgeShell(command, withUploads(context), dir);
   const sockets = [...listKeyAgentSockets(keyAgents, worker), ...named.map((path) => ({ path }))];
   // A command that was judged to only read names no variable, and runs unasked: no variable may
   // make another command of it.

@@ -119,7 +119,7 @@ test('files are laid once and for their session alone, and are gone once they ar
   await attach('file_c', 'c', 'of another', 's-2');
   const [folder, again] = await Promise.all([attached.lay('s-1'), attached.lay('s-1')]);
   expect(again).toBe(folder);
-  expect(readdirSync(folder, { recursive: true }).toSorted()).toEqual(['x', 'x/a', 'x/b']);
+  expect(readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()).toEqual(['x', 'x/a', 'x/b']);
   expect(await attached.lay('s-2')).not.toBe(folder);
   await detach('file_a');
   // Another file in its place has other bytes, of the same length.

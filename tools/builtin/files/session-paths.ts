@@ -21,7 +21,7 @@ export async function showSessionFiles(
  * Adds the folder of uploads to those in which a command may read unasked: Perdure alone writes
  * there, so no link leads out of it.
  */
-export const withUploads = <Context extends Pick<JudgeContext, 'folders' | 'sessionFiles'>>(
+export const withUploads = <Context extends Partial<Pick<JudgeContext, 'folders' | 'sessionFiles'>>>(
   context: Context,
 ): Context => (context.sessionFiles ? { ...context, folders: [...(context.folders ?? []), UPLOADS] } : context);
 
