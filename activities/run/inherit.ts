@@ -20,7 +20,7 @@ import { toRelativeRules } from '../../tools/rules/path-rules.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { type Dirent, readdirSync } from 'node:fs';
 
-export type InheritedOptions = {
+type InheritedOptions = {
   readonly options: RunOptions;
   readonly permissions: PermissionRules;
   /** Absent: its parent may not search the web. */

@@ -80,7 +80,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** A call of a reply, wherever it ran: many run in the activity that called the model. */
-export type LoggedCall = {
+type LoggedCall = {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;

@@ -65,7 +65,7 @@ const NO_NAME = '\u0000';
 const MOST_JUDGED = 500;
 
 export type RiskyWord = { readonly from: number; readonly to: number; readonly says: string };
-export type CommandRisks = {
+type CommandRisks = {
   /** Possible effects of the command, as words behind "it". */
   readonly says: readonly string[];
   /** Where the command names it, in its order; nowhere, when it is spelled in another way. */

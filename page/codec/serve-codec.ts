@@ -29,7 +29,7 @@ export type CodecFlags = {
   readonly encode?: boolean;
 };
 
-export type ServedCodec = {
+type ServedCodec = {
   readonly url: string;
   readonly namespace: string;
   close(): Promise<void>;
@@ -42,7 +42,7 @@ type Place = {
   readonly say?: (line: string) => void;
 };
 
-export const DEFAULT_LISTEN = '127.0.0.1:8081';
+const DEFAULT_LISTEN = '127.0.0.1:8081';
 
 /** Throws SetupProblem with one line before anything listens. */
 export async function serveCodec(place: Place, flags: CodecFlags): Promise<ServedCodec> {

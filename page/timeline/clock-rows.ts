@@ -17,7 +17,7 @@ type SubRow = {
 export type ClockRow = { readonly bar: Bar; readonly below: readonly SubRow[] };
 
 /** Several rows stand for one where they are alike. */
-export type RowGroup = { readonly rows: readonly ClockRow[] };
+type RowGroup = { readonly rows: readonly ClockRow[] };
 
 /** Rows that are alike, before they are folded. */
 const LEAST_ALIKE = 3;

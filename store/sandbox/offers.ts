@@ -10,7 +10,7 @@ export type LeaseName = { readonly work: string; readonly g: number };
 export type Offer = LeaseName & { readonly at: number };
 
 /** A call by the id that the API shows. */
-export type OfferedCall = { readonly session: string; readonly call: string };
+type OfferedCall = { readonly session: string; readonly call: string };
 
 /**
  * How often a call may be shown: `always` where it changes nothing, once to each lease where doing

@@ -54,7 +54,7 @@ export async function listChanges(
   return (await withPermissionChanges(changes, noted(had, from ?? ''), noted(has, to))).filter(isMeant);
 }
 
-export type PatchOptions = {
+type PatchOptions = {
   /** Comes before each path; empty, or ends with a slash. */
   readonly prefix: string;
   /** Has the bytes of files that are not text, so that the patch can be applied. */

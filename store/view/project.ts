@@ -32,7 +32,7 @@ import { isShrunk, shrunkMarker } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
 
 /** Saves work from turn to turn, because entries never change. */
-export type ProjectMemo = {
+type ProjectMemo = {
   readonly replies: ReplyMemo;
   readonly results: WeakMap<Outcome, string>;
   readonly texts: WeakMap<Entry, readonly ContentBlockParam[]>;

@@ -37,7 +37,7 @@ export type Look = (CheckoutFile & { readonly stats: Stats }) | null | 'blocked'
 /** What has become of a file since it was looked at decides whether it is changed. */
 export type Change = 'done' | 'changed_here' | 'blocked';
 
-export type NewFile = {
+type NewFile = {
   readonly path: RawPath;
   readonly mode: string;
   readonly content: Buffer;

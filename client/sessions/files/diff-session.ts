@@ -82,7 +82,7 @@ export type UncapturedFile = {
   readonly why: string;
 };
 
-export type DiffPorts = {
+type DiffPorts = {
   readonly session: SessionId;
   readonly cwd: string;
   readonly reading: ShadowReading;
@@ -131,7 +131,7 @@ async function addPatch(
 }
 
 /** Two snapshots of a folder. */
-export type RootPair = Pair & { readonly root: string };
+type RootPair = Pair & { readonly root: string };
 
 /**
  * Returns the folders with snapshots that differ, the session's own one first. Throws ClientProblem

@@ -38,7 +38,7 @@ export type OpenCall = {
 /** The calls of the last reply that have no outcome yet, by the index of their block. */
 export type OpenCalls = Map<number, OpenCall>;
 
-export type CallNews = {
+type CallNews = {
   readonly asked: readonly OpenCall[];
   readonly ended: readonly { readonly call: OpenCall; readonly outcome: Outcome }[];
 };

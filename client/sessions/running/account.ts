@@ -41,7 +41,7 @@ export type RunningAccount = {
 type Payloads = NonNullable<NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input']>['payloads'];
 
 /** Decodes the first of some payloads; `activity` is null for those of the workflow. */
-export type DecodePayload = (activity: string | null, payloads: Payloads) => Promise<unknown>;
+type DecodePayload = (activity: string | null, payloads: Payloads) => Promise<unknown>;
 
 const aHash = z.custom<Hash>(isHash);
 const usage = z.object({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() });

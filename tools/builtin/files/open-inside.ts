@@ -16,7 +16,7 @@ const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NON
 /** Bytes for a file that says that it has none, as those of /proc do. */
 const LEAST = 8 * 1024;
 
-export type OpenedFile = { readonly handle: OpenFile; readonly stats: Stats };
+type OpenedFile = { readonly handle: OpenFile; readonly stats: Stats };
 
 /** Opens a file; the caller closes the handle. Throws ToolFailure. */
 export async function openFile(workspace: Workspace, confined: ConfinedPath): Promise<OpenedFile> {

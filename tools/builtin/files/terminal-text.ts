@@ -4,7 +4,7 @@ import { eastAsianWidth } from 'get-east-asian-width';
 import { dropPartialEnd } from './encoding.ts';
 import { TerminalScreen } from './terminal-screen.ts';
 
-export type TerminalText = {
+type TerminalText = {
   /** Takes the next bytes, cut anywhere. The view may be reused. */
   write(bytes: Uint8Array): void;
   /** Passes on what is still on the screen. Nothing can be written after it. */

@@ -30,7 +30,7 @@ type WriteOptions = {
  * `parted` counts other names of the file (hard links), which keep the old content. `facts` are
  * those of the written file, whatever became of it since.
  */
-export type WriteResult = { readonly did: 'created' | 'updated'; readonly parted: number; readonly facts: SeenFile };
+type WriteResult = { readonly did: 'created' | 'updated'; readonly parted: number; readonly facts: SeenFile };
 
 /** Words the other names for the end of an outcome. */
 export function describeParted(parted: number): string {

@@ -6,7 +6,7 @@ import { isInside, realOf } from '../../../system/process/places.ts';
 import { toolVariableProblem } from '../../../workflows/contract/tool-env.ts';
 import { describeMissingAgent } from './key-agents.ts';
 
-export type HeldCommand = {
+type HeldCommand = {
   readonly command: string;
   /** Whether it was judged to only read: it writes nothing and reaches no network. */
   readonly readOnly: boolean;
