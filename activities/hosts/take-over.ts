@@ -9,8 +9,7 @@ import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-k
 import { isLost } from '../../store/hosted-sessions.ts';
 import type { View } from '../../store/view/view.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { type Attempt, createGivenUpError } from '../attempt.ts';
-import { forAnotherWorker, leaveFolderToOthers } from '../another-worker.ts';
+import { type Attempt, createGivenUpError, forAnotherWorker, leaveFolderToOthers } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
 import { isFolderThere } from './require-folder.ts';

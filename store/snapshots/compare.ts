@@ -1,8 +1,7 @@
 // Compares two snapshots by the shadow repository (T11): the changed files, the patch, and
 // contents. Only its objects are read, whatever lies in the workspace now.
 import { existsSync } from 'node:fs';
-import type { SnapshotChange, RawPath } from './listing.ts';
-import { parseChanges } from './listing.ts';
+import { type SnapshotChange, type RawPath, parseChanges } from './listing.ts';
 import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { type NotedSnapshot, withPermissionChanges } from './permission-changes.ts';
