@@ -17,6 +17,7 @@ import { refuseWrongServers, resolveMcpToolset } from './mcp-servers.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
 import { mergeMultiagent, moveSelf, type Multiagent, type ResolvedMultiagent, resolveMultiagent } from './rosters.ts';
 import { formatTime } from './ids.ts';
+import { sortByCreation } from './pages.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
 import { patchMetadata } from './shapes/parse.ts';
@@ -228,22 +229,17 @@ export class Agents {
   async list(query: z.output<typeof agentList>): Promise<readonly (readonly [string, AgentItem])[]> {
     const { 'created_at[gte]': from = -Infinity, 'created_at[lte]': to = Infinity, include_archived } = query;
     const all = [...(await this.#stored.agents.read(LIST_AGE_MS))];
-    return all
-      .filter(([, { createdAt, archivedAt }]) => {
-        const isIn = createdAt * 1000 >= from && createdAt * 1000 <= to;
-        return isIn && (include_archived === true || archivedAt === null);
-      })
-      .toSorted((a, b) => (placeOfAgent(a) < placeOfAgent(b) ? 1 : -1));
+    const chosen = all.filter(([, { createdAt, archivedAt }]) => {
+      const isIn = createdAt * 1000 >= from && createdAt * 1000 <= to;
+      return isIn && (include_archived === true || archivedAt === null);
+    });
+    return sortByCreation(chosen);
   }
 
   show(id: string, item: AgentItem): Promise<BetaManagedAgentsAgent> {
     return this.#version(id, item);
   }
 }
-
-/** Sorts agents by their time of creation. */
-export const placeOfAgent = ([id, { createdAt }]: readonly [string, { readonly createdAt: number }]): string =>
-  `${formatTime(createdAt)} ${id}`;
 
 const withArchived = (version: AgentVersion, { archivedAt }: AgentItem): BetaManagedAgentsAgent => ({
   ...version,

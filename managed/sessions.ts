@@ -21,6 +21,7 @@ import type { EventFact } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
+import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { defineRoster, rosterOf } from './rosters.ts';
@@ -309,11 +310,8 @@ export class Sessions {
 
   /** Lists sessions that a query chooses by what the log holds, in its order. */
   async list(query: z.output<typeof sessionList>): Promise<readonly FoundSession[]> {
-    const { order = 'desc' } = query;
-    const chosen = (await this.#parts.stored.listSessions())
-      .filter(([, item]) => isChosen(item, query))
-      .toSorted((a, b) => (placeOfSession(a) < placeOfSession(b) === (order === 'asc') ? -1 : 1));
-    return chosen.map(([id, item]) => ({ id, item, description: null }));
+    const chosen = (await this.#parts.stored.listSessions()).filter(([, item]) => isChosen(item, query));
+    return sortByCreation(chosen, query.order).map(([id, item]) => ({ id, item, description: null }));
   }
 
   /** Tells whether a session needs no more workers; a deleted one is over. */
@@ -417,9 +415,6 @@ function endOutside({ id, item, description }: FoundSession, facts: readonly Eve
   if (at === null || !(isForced || isNeverRun)) return [];
   return facts.at(-1)?.type === 'session.status_terminated' ? [] : [terminatedFact(id, at, facts.at(-1))];
 }
-
-export const placeOfSession = ([id, { createdAt }]: readonly [string, SessionItem]): string =>
-  `${formatTime(createdAt)} ${id}`;
 
 function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boolean {
   const { agent_id, agent_version, include_archived, deployment_id, memory_store_id } = query;

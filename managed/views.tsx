@@ -13,7 +13,6 @@ import { htmlOf, Layout } from '../page/layout.tsx';
 import { EmptyCard } from '../page/primitives.tsx';
 import type { WorkItem } from '../client/faces/types.ts';
 import { isPending, isWaiting, stateOf } from '../client/faces/work-items.ts';
-import { placeOfAgent } from './agents.ts';
 import { isId } from './ids.ts';
 import { LIST_AGE_MS, type SessionItem } from './log/stored.ts';
 import type { Parts } from './request.ts';
@@ -35,8 +34,7 @@ export function agentViews({ stored, agents, environments, work }: ViewParts): H
   app.get('/', async (context) => {
     const sessions = await stored.listSessions();
     const listed = await agents.list({ include_archived: true });
-    const newest = listed.toSorted((a, b) => (placeOfAgent(a) < placeOfAgent(b) ? 1 : -1)).slice(0, MOST_ROWS);
-    const rows = await Promise.all(newest.map(([id]) => agents.retrieve(id)));
+    const rows = await Promise.all(listed.slice(0, MOST_ROWS).map(([id]) => agents.retrieve(id)));
     const view = (
       <AgentsPage
         agents={rows}
@@ -285,7 +283,7 @@ function SessionRow({ id, item }: { readonly id: string; readonly item: SessionI
   return (
     <tr>
       <td>{item.isStarted ? <a href={`/sessions/${id}`}>{name}</a> : name}</td>
-      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'not archived' : 'no message yet'}</td>
+      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'open' : 'no message yet'}</td>
       <td class="number">{item.agentVersion}</td>
       <td class="number">
         <Age at={item.createdAt} />

@@ -4,6 +4,7 @@ export {
   acknowledge,
   isPending,
   isWaiting,
+  recordStream,
   refuseLease,
   requestStop,
   stateOf,

@@ -2,8 +2,9 @@
 // that it is shown without a result, so it is shown one only when it may run, and an effect once.
 import { present } from '../../client/faces/basics.ts';
 import { isOfWorker, placeInName } from '../../client/faces/outside.ts';
-import type { Store } from '../../client/faces/types.ts';
-import { offerCall, refuseLease, stateOf, type WorkQueues } from '../../client/faces/work-items.ts';
+import type { Store, WorkItem } from '../../client/faces/types.ts';
+import { offerCall, recordStream, refuseLease, stateOf, type WorkQueues } from '../../client/faces/work-items.ts';
+import { randomName } from '../../system/random-name.ts';
 import type { EventFact, OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
 import type { SessionLease } from './credentials.ts';
@@ -62,7 +63,7 @@ export async function offerToWorker(
  */
 export async function streamToWorker(
   parts: ViewParts,
-  lease: SessionLease,
+  lease: WorkerStream,
   timeline: Timeline,
   { unsent, sent }: { readonly unsent: readonly EventFact[]; readonly sent: Set<string> },
 ): Promise<readonly EventFact[]> {
@@ -86,7 +87,7 @@ export async function streamToWorker(
  */
 async function offerFact(
   parts: ViewParts,
-  lease: SessionLease,
+  lease: WorkerStream,
   { projection }: Timeline,
   { id }: EventFact,
 ): Promise<boolean> {
@@ -99,19 +100,33 @@ async function offerFact(
 
 type LeaseParts = Pick<ViewParts, 'queues'>;
 
+/** A lease with the stream that its worker listens to; absent for other requests of the worker. */
+export type WorkerStream = SessionLease & { readonly stream?: string };
+
+/** Makes a stream the newest of its lease: those before it end, also at other servers. */
+export async function beginStream({ queues }: LeaseParts, lease: SessionLease): Promise<WorkerStream> {
+  const { environment, work, g } = lease;
+  const stream = randomName();
+  await queues.of(environment).change(work, `work ${work}`, (item) => recordStream(item, g, stream));
+  return { ...lease, stream };
+}
+
+const isNewest = ({ lease }: WorkItem, stream: string | undefined): boolean =>
+  stream === undefined || stream === lease?.stream;
+
 /** Tells whether calls may run: the worker has sent a heartbeat, and was not asked to stop. */
-export async function isLive({ queues }: LeaseParts, { environment, work, g }: SessionLease): Promise<boolean> {
+export async function isLive({ queues }: LeaseParts, { environment, work, g, stream }: WorkerStream): Promise<boolean> {
   const item = (await queues.of(environment).items()).get(work);
-  return item !== undefined && refuseLease(item, g) === null && stateOf(item) === 'active';
+  return item !== undefined && refuseLease(item, g) === null && stateOf(item) === 'active' && isNewest(item, stream);
 }
 
 /** Milliseconds for which listeners share a look at the queue. */
 const OVER_AGE_MS = 500;
 
-/** Tells whether a lease has ended or lapsed, or another one has followed it. */
-export async function isOver({ queues }: LeaseParts, { environment, work, g }: SessionLease): Promise<boolean> {
+/** Tells whether a lease has ended or lapsed, or another one or a newer stream has followed it. */
+export async function isOver({ queues }: LeaseParts, { environment, work, g, stream }: WorkerStream): Promise<boolean> {
   const item = (await queues.of(environment).items(OVER_AGE_MS)).get(work);
-  return item === undefined || refuseLease(item, g) !== null;
+  return item === undefined || refuseLease(item, g) !== null || !isNewest(item, stream);
 }
 
 type OpenCall = Pick<OpenWait, 'call' | 'why' | 'isStopping'> & { readonly tool: string };

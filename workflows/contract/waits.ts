@@ -4,6 +4,7 @@
 import type { OutsideKind, OutsideResult } from './delegation.ts';
 import { isHash, type Hash, type SessionId } from './ids.ts';
 import type { Spend } from './loop.ts';
+import { isBody } from './people.ts';
 
 /** The id of `patched` for sessions that store waits, or have calls for somebody outside. */
 export const WAITS_CHANGE = 'perdure-waits';
@@ -89,9 +90,17 @@ export function isThreadNews(value: unknown): value is ThreadNews {
 }
 
 function isToldWait(value: unknown): boolean {
-  const { kind, calls, call, how } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (kind === 'settled') return isCallName(call) && typeof how === 'string';
+  const { kind, calls, call, how, result } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'settled') return isCallName(call) && isEnd(how, result);
   return kind === 'wait' && Array.isArray(calls) && calls.every(isToldCall);
+}
+
+const isEnd = (how: unknown, result: unknown): boolean =>
+  how === 'result' ? isOutsideResult(result) : how === 'allow' || how === 'deny' || how === 'expired';
+
+function isOutsideResult(value: unknown): boolean {
+  const { body, isError } = (value ?? {}) as { readonly [Key in keyof OutsideResult]?: unknown };
+  return isBody(body) && (isError === undefined || isError === true);
 }
 
 function isToldCall(value: unknown): boolean {

@@ -2,12 +2,11 @@
 // late, or for a call that does not wait, is refused before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import { isOfWorker, LARGEST_PLAIN } from '../contract/delegation.ts';
-import { isName, LONGEST_NAME, type MessageBody } from '../contract/people.ts';
+import { isBody, isName, LONGEST_NAME, type MessageBody } from '../contract/people.ts';
 import { present } from '../contract/present.ts';
 import { LONGEST_ID, UPDATES } from '../contract/session.ts';
 import { type GivenResult, LARGEST_GIVEN, type SilentWorkers } from '../contract/waits.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { isBody } from '../session/inbox.ts';
 import type { Session } from '../session/session.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
