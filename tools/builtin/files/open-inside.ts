@@ -10,7 +10,6 @@ import { type ConfinedPath, type Workspace, findRoot } from './confine.ts';
 import { toFsFailure, quotePath, ifPresent } from './fs-failures.ts';
 import { codeOf } from '../../../system/text.ts';
 import { findLikeName, type LikeName } from './lookalikes.ts';
-import { ToolFailure } from '../../tool.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
