@@ -1,7 +1,7 @@
 // An agent's run inherits what its parent's may do; neither its type, its parent's limits nor a
 // person's words ever widen that (L69, L70). An isolated agent works in a git work tree of its own
 // (L72).
-import { join, sep } from 'node:path';
+import { sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';

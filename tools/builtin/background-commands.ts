@@ -11,7 +11,7 @@ import { describeCommand, describeCommandEnd, decodeOutput } from './shell/backg
 import { killTree } from '../../system/process/kill-tree.ts';
 import { awaitEnd, GRACE_MS } from './shell/background.ts';
 
-const id = z
+const commandId = z
   .string()
   .regex(/^bg-[0-9a-f]{8}$/, 'give the id that bash gave')
   .describe('The id that bash gave');
@@ -22,7 +22,7 @@ export function createBashOutputTool({ background }: BuiltinOptions): Tool {
     description:
       'What a command in the background has written: its end, or what came since a position. It waits for nothing.',
     inputSchema: z.strictObject({
-      id,
+      id: commandId,
       since: z.int().min(0).optional().describe('A position in bytes, as the answer before gave it'),
     }),
     risk: 'read',
@@ -50,7 +50,7 @@ export function createBashStopTool({ background }: BuiltinOptions): Tool {
   return defineTool({
     name: 'bash_stop',
     description: 'Ends a command in the background with all its processes.',
-    inputSchema: z.strictObject({ id }),
+    inputSchema: z.strictObject({ id: commandId }),
     // It takes back what was allowed, and nothing else.
     risk: 'read',
     safe: () => false,
