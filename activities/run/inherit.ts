@@ -50,7 +50,7 @@ export async function inherit(
   refuseUnlike(deps, parent);
   const mode = pickNarrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
   const tools = intersectTools([parent.tools, type.tools, left, options.tools]);
-  // A session's servers are those of its parent: whoever sends to an agent gives it no others.
+  // A session has its parent's servers: messages to an agent add no others.
   const { permissions: added, mcpServers: _, ...ownOptions } = options;
   const opened = isolation && (await openWorktree(deps, attempt, parent.cwd));
   if (opened?.kind === 'problem') return opened.detail;
@@ -118,7 +118,7 @@ function inheritFromRoster(
   };
 }
 
-/** What only the entry of a roster gives its agent. */
+/** Drops the options that only an entry of the roster sets for its agent. */
 function omitOwn(options: Partial<RunOptions>): Partial<RunOptions> {
   const { mcpServers: _, outsideTools: __, roster: ___, environment: ____, toolset: _____, ...rest } = options;
   return rest;

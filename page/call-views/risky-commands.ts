@@ -1,5 +1,6 @@
-// What a command may do that a person should see before they allow it. Whether a command runs
-// another is judged as for rules that deny or ask (L55), however it is spelled; in doubt it does.
+// Finds the parts of a command that a person should see before they allow it. Whether a command
+// runs another is judged as for rules that deny or ask (L55), however it is spelled; in doubt it
+// does.
 import { RecentMap } from '../../system/recent-map.ts';
 import { createTouchTest, parseShell } from '../../client/faces/rules.ts';
 

@@ -38,7 +38,7 @@ type ServedCodec = {
 type Place = {
   readonly cwd: () => string;
   readonly env: Env;
-  /** Writes a line for whoever runs the server. */
+  /** Writes a line to the server's log. */
   readonly say?: (line: string) => void;
 };
 

@@ -99,7 +99,7 @@ export function groupRows(rows: readonly ClockRow[]): readonly RowGroup[] {
   );
 }
 
-/** Null for a row that stands alone: something waited, failed, was compacted or ended there. */
+/** Returns a key of rows that are drawn as one; null where something waited, failed or ended. */
 function likeness({ bar: { of, segments, died, open }, below }: ClockRow): string | null {
   const isOdd = segments.some(({ kind }) => !['model', 'tools', 'other', 'queue'].includes(kind));
   const hasReason = of.transitions.some((reason) => !isOrdinary(reason));
