@@ -155,9 +155,9 @@ const MOST_FOLDERS = 200;
 const PLAIN_NAME = /^[\w.@+-]{1,60}$/;
 
 /**
- * Tells an agent in a work tree of its own what lies in the workspace and not there: git brings what
- * it tracks, and neither installed packages, nor settings, nor the files of submodules. Both paths
- * are absolute. Returns one sentence or more, or '' where nothing is missing.
+ * Tells an agent in a work tree of its own what lies only in the workspace: git brings what it
+ * tracks, and neither installed packages, nor settings, nor the files of submodules. Both paths are
+ * absolute. Returns one sentence or more, or '' where nothing is missing.
  */
 export function describeMissingInTree(workspace: string, tree: string): string {
   const there = listFolder(tree);

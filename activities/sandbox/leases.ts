@@ -13,7 +13,7 @@ import type { Deps } from '../deps.ts';
 
 type LeaseDeps = Pick<Deps, 'store' | 'work'>;
 
-/** Stays open after it returns: the server that the worker polls sends its heartbeats and its end. */
+/** Stays open after it returns: the server that the worker polls sends heartbeats and the end. */
 export function holdLease(): Promise<never> {
   return Promise.reject(new CompleteAsyncError());
 }

@@ -111,7 +111,7 @@ export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise
   return pairs;
 }
 
-/** What a patch says of a file, byte for byte as latin1. */
+/** A patch's section about a file, byte for byte as latin1. */
 export type PatchSection = HeldPair & { readonly text: string };
 
 /** Splits a patch, which has a section for each pair: two where a link is no longer one. */

@@ -130,7 +130,7 @@ export function openProjection(view: InView, options: ProjectOptions = {}): Proj
 
 type ProjectMeans = { readonly model: CalledModel | undefined; readonly memo: ProjectMemo };
 
-/** What comes before a place from which on nothing before it changes. */
+/** The counts up to a place before which nothing changes any longer. */
 type Seam = { readonly parts: number; readonly messages: number; readonly calls: number };
 
 function projectAfter(

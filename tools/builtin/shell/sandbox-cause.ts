@@ -10,7 +10,7 @@ type HeldCommand = {
   readonly command: string;
   /** Whether it was judged to only read: it writes nothing and reaches no network. */
   readonly readOnly: boolean;
-  /** What it got of the variables of `worker`. */
+  /** The variables of `worker` that it got. */
   readonly env: Readonly<Record<string, string>>;
   readonly worker: Readonly<Record<string, string | undefined>>;
   /** Sockets that it can reach. */
