@@ -2,15 +2,17 @@
 // apply: an agent can only narrow what a worker allows (G24).
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { BetaManagedAgentsSessionThreadAgent } from '@anthropic-ai/sdk/resources/beta/agents';
+import type {
+  BetaManagedAgentsSessionThreadAgent,
+  BetaManagedAgentsAgentToolset20260401,
+} from '@anthropic-ai/sdk/resources/beta/agents';
 import { AGENT_TOOL } from '../client/faces/contract.ts';
 import { SERVER_PREFIX } from '../client/faces/outside.ts';
-import type { OutsideTool, RosterAgent, RunOptions } from '../client/faces/types.ts';
+import type { OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
 import { outsideTools } from './agents.ts';
 import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
 import { runServers } from './mcp-servers.ts';
-import { rulesOfToolset } from './policies.ts';
 import { rosterOf } from './rosters.ts';
 import { sandboxTools } from './work/tools.ts';
 
@@ -102,3 +104,28 @@ function outsideOptions(
 const ELSEWHERE = {
   sandbox: 'Your tools work in a sandbox on another machine: the workspace and the platform above are not its.',
 };
+
+type ToolConfig = BetaManagedAgentsAgentToolset20260401['configs'][number];
+type Policy = ToolConfig['permission_policy']['type'];
+
+/** `auto` makes no rule: reads run, and so does what a rule of the worker allows; the rest asks. */
+const LISTS: Readonly<Record<Policy, readonly (keyof PermissionRules)[]>> = {
+  always_allow: ['allow'],
+  always_ask: ['ask'],
+  auto: [],
+};
+
+/**
+ * Maps the policies of an agent's toolset to tools and rules of a run (G52). Tools that are not
+ * enabled are not offered, and a call of one is refused.
+ */
+function rulesOfToolset(configs: readonly ToolConfig[]): Required<Pick<RunOptions, 'tools' | 'permissions'>> {
+  const enabled = configs.filter((tool) => tool.enabled);
+  const namesIn = (list: keyof PermissionRules): readonly string[] =>
+    enabled.filter(({ permission_policy: { type } }) => LISTS[type].includes(list)).map(({ name }) => name);
+  const ask = namesIn('ask');
+  return {
+    tools: enabled.map(({ name }) => name),
+    permissions: { allow: namesIn('allow'), ...(ask.length > 0 && { ask }) },
+  };
+}

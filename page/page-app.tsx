@@ -35,8 +35,15 @@ import { readUsage, usageCsv } from './usage/usage.ts';
 import { DAYS, usagePage } from './usage/usage-page.tsx';
 import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/workers-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
-import { changeSchedule, createSchedule, editScheduleForm, newScheduleForm } from './schedules/new-schedule.tsx';
-import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
+import {
+  changeSchedule,
+  createSchedule,
+  editScheduleForm,
+  newScheduleForm,
+  actOnSchedule,
+  isScheduleAction,
+  schedulesPage,
+} from './schedules/schedules-page.tsx';
 
 /** A list is soon read again, and each view of it is a feed of its own. */
 const FLEET_LINGER_MS = 5_000;

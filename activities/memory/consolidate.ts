@@ -12,7 +12,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { pickObservedRun } from '../../store/live/observe.ts';
 import { runFields } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/loop.ts';
 import { type NewNote, mergeNotes, renameIfFree, rethrowUnless } from './merge-notes.ts';
 import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes, quoteNote } from './notes.ts';
 import { REPLACED_NOTES, MERGE } from './pending-merge.ts';

@@ -5,7 +5,7 @@ import type { Message, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { callBlocks, keepInterruptedPart, judgeMessage, type MessageVerdict } from './judge.ts';
 import type { CallBlock, CallTraits, CallOutcome } from '../calls/call-port.ts';
-import type { ModelRequest, ModelPort } from '../deps.ts';
+import type { ModelRequest, ModelPort } from '../model-deps.ts';
 import { streamReply, type StreamLimits } from './stream/stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';

@@ -8,7 +8,7 @@ import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { ModelFacts, Models } from '../../store/model-facts.ts';
 import { joinSystemPrompt, type Preamble, type Telling } from '../../store/transcript/preamble.ts';
 import { withoutServerTools } from '../../store/transcript/server-tools.ts';
-import type { ModelRequest } from '../deps.ts';
+import type { ModelRequest } from '../model-deps.ts';
 import { changesTools, hasSummarisedChanges } from '../../store/transcript/system-message.ts';
 
 const ephemeral = { type: 'ephemeral' } as const;

@@ -17,8 +17,7 @@ import type { Telling } from '../transcript/preamble.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
 import { foreignWords, isChange, systemBlocks, chooseTelling } from '../transcript/system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
-import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
-import { entryName } from '../log/entry-names.ts';
+import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type ShownPart } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeForModel, shortForm, summaryText } from './notices.ts';
 import {
@@ -29,7 +28,7 @@ import {
   type SentReply,
   listAnsweredServerCalls,
 } from './sent-reply.ts';
-import { isShrunk, shrunkMarker } from './shrunk-results.ts';
+import { isShrunk, shrunkMarker } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
 
 /** Saves work from turn to turn, because entries never change. */

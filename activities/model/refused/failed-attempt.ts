@@ -9,7 +9,7 @@ import { noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import type { RunConfig } from '../../../store/configuration.ts';
 import { backoffMs, type Verdict } from '../classify.ts';
 import type { Attempt } from '../../attempt.ts';
-import type { Deps } from '../../deps.ts';
+import type { ModelDeps } from '../../model-deps.ts';
 import { keySegment } from '../../../store/values/store.ts';
 
 /** Retries after a defect of ours: another reply may avoid it, but each costs money. */
@@ -168,7 +168,7 @@ function retryIn(delayMs: number, detail: string): ApplicationFailure {
  * announced, so that after a worker's death the next attempt waits out the rest.
  */
 export type WaitingStep = {
-  readonly deps: Pick<Deps, 'store' | 'now'>;
+  readonly deps: Pick<ModelDeps, 'store' | 'now'>;
   readonly attempt: Pick<Attempt, 'session' | 'number'>;
   readonly input: unknown;
   readonly config: Pick<RunConfig, 'chain'>;
