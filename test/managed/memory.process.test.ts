@@ -71,7 +71,7 @@ test('what a session writes below /mnt/memory the next one reads, over kill -9 b
 });
 
 test('every method of memory stores works over HTTP, and two servers of a store agree (G67)', async () => {
-  const place = cliPlace(null);
+  const place = cliPlace(await modelFor([]));
   const { memoryStores } = (await serveManaged(place)).beta;
   const { memories, memoryVersions } = memoryStores;
   const { id } = await memoryStores.create({ name: 'Notes', metadata: { user: 'u1' } });
