@@ -67,9 +67,9 @@ function ownMemoryHandlers(parts: Parts) {
   return {
     'memoryStores.memories.create': (request) =>
       refusing(async () => {
+        const { id, memories, by } = await open(request, 'write');
         const { view } = parseQuery(shapes.viewQuery, request.query);
         const { content, path } = parseBody(shapes.memoryCreate, request.body);
-        const { id, memories, by } = await open(request, 'write');
         checkMemory({ path, content });
         const [memory = '', version = ''] = await reserveIds(parts.ports, request, () => [
           newId('mem'),
@@ -80,9 +80,9 @@ function ownMemoryHandlers(parts: Parts) {
       }),
     'memoryStores.memories.update': (request) =>
       refusing(async () => {
+        const { id, memories, by } = await open(request, 'write');
         const { view } = parseQuery(shapes.viewQuery, request.query);
         const { content, path, precondition } = parseBody(shapes.memoryUpdate, request.body);
-        const { id, memories, by } = await open(request, 'write');
         checkMemory({ path, content });
         const [memory, sha256] = [memoryIn(request), precondition?.content_sha256];
         await memories.update(by, memory, { path: path ?? undefined, text: content ?? undefined, sha256 });
@@ -90,21 +90,21 @@ function ownMemoryHandlers(parts: Parts) {
       }),
     'memoryStores.memories.retrieve': (request) =>
       refusing(async () => {
-        const { view = 'full' } = parseQuery(shapes.viewQuery, request.query);
         const { id, memories } = await open(request, 'read');
+        const { view = 'full' } = parseQuery(shapes.viewQuery, request.query);
         return showMemory(memories, id, await memories.find(memoryIn(request)), view);
       }),
     'memoryStores.memories.delete': (request) =>
       refusing(async (): Promise<BetaManagedAgentsDeletedMemory> => {
-        const { expected_content_sha256: sha256 } = parseQuery(shapes.memoryDelete, request.query);
         const { memories, by } = await open(request, 'delete');
+        const { expected_content_sha256: sha256 } = parseQuery(shapes.memoryDelete, request.query);
         const memory = memoryIn(request);
         await memories.delete(by, memory, { sha256 });
         return { id: memory, type: 'memory_deleted' };
       }),
     'memoryStores.memories.list': async (request): Promise<Paged<BetaManagedAgentsMemoryListItem>> => {
-      const query = parseQuery(shapes.memoryList, request.query);
       const { id, memories } = await open(request, 'read');
+      const query = parseQuery(shapes.memoryList, request.query);
       const list = { list: `memories ${id}`, order: 'asc', filter: filterOf(query), ...sizeIn(query) } as const;
       const entries = listBelow([...(await memories.list()).values()], query.path_prefix, query.depth);
       const page = pageOf(await parts.cursors(), list, entries, ({ path }) => path);

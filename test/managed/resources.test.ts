@@ -318,7 +318,7 @@ describe('sessions', () => {
   });
 
   const parts = [
-    ['resources.0.type', { resources: [{ type: 'memory_store', memory_store_id: 'm' }] }],
+    ['resources.0.type', { resources: [{ type: 'github_repository', url: 'https://example.com/x' }] }],
     ['vault_ids', { vault_ids: ['v'] }],
     ['initial_events.0.type', { initial_events: [{ type: 'user.define_outcome', description: 'x' }] }],
   ] as const;

@@ -31,7 +31,6 @@ import { createTerminalText, renderTerminal } from './files/terminal-text.ts';
 import { describeStarted } from './shell/background-words.ts';
 import { describeGoneFolder } from './files/confine.ts';
 import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
-import { shownMounts } from './files/mounts.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { showSessionFiles, withUploads } from './files/session-paths.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
@@ -317,13 +316,13 @@ async function startTree(
   onOutput: (bytes: Uint8Array) => void,
 ): ReturnType<StartOnce> {
   const { cwd, folders, dir, fence } = context;
-  const { sandbox, dataDir, prepared, offline, mounts } = options;
+  const { sandbox, dataDir, prepared, offline } = options;
   const { args = ['-c', marked.command], folder } = marked.shell ?? {};
   const refused = describeRefusal(options);
   if (refused !== undefined) throw new ToolFailure(refused);
   const { readOnly, env, sockets } = holdCommand(marked, context, options);
   const shell = [sandbox.programs.at('bash'), '--norc', '--noprofile', ...args];
-  const shown = [...(await showSessionFiles(context, options)), ...shownMounts(mounts)];
+  const shown = await showSessionFiles(context, options);
   const argv = sandbox.wrap(shell, {
     cwd,
     shown,

@@ -5,16 +5,19 @@ import { OUTPUTS, UPLOADS } from '../../../store/files.ts';
 import type { ShownFolder } from '../../../system/process/bwrap.ts';
 import { isInside } from '../../../system/process/places.ts';
 import { type JudgeContext, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../../tool.ts';
+import { shownMounts } from './mounts.ts';
 import type { BuiltinOptions } from './options.ts';
 
 /** Returns what a command is shown below /mnt. Throws StoreError. */
 export async function showSessionFiles(
   { sessionFiles }: Pick<ToolContext, 'sessionFiles'>,
-  { attached }: Pick<BuiltinOptions, 'attached'>,
+  { attached, mounts }: Pick<BuiltinOptions, 'attached' | 'mounts'>,
 ): Promise<readonly ShownFolder[]> {
-  if (!sessionFiles) return [];
+  const mounted = shownMounts(mounts);
+  if (!sessionFiles) return mounted;
   const outputs: ShownFolder = { path: OUTPUTS, from: sessionFiles.outputs, isWritable: true };
-  return attached ? [{ path: UPLOADS, from: await attached.lay(sessionFiles.of) }, outputs] : [outputs];
+  const own = attached ? [{ path: UPLOADS, from: await attached.lay(sessionFiles.of) }, outputs] : [outputs];
+  return [...own, ...mounted];
 }
 
 /**
