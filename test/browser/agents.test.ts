@@ -44,8 +44,11 @@ async function createAgent(): Promise<string> {
   await agents.update(id, { version: 2, system: `Be brief. ${'Name the order in each sentence. '.repeat(8)}` });
   await stage.play('Audit order 7.', [reply('Nothing is wrong with it.')]);
   await sessions.create({ agent: id, environment_id: 'env_default', title: 'Nothing asked yet' });
-  const initial_events = [{ type: 'user.message', content: [{ type: 'text', text: 'Audit order 7.' }] }] as const;
-  await sessions.create({ agent: id, environment_id: 'env_default', initial_events: [...initial_events] });
+  await sessions.create({
+    agent: id,
+    environment_id: 'env_default',
+    initial_events: [{ type: 'user.message', content: [{ type: 'text', text: 'Audit order 7.' }] }],
+  });
   const old = await agents.create({ name: 'Retired', model: 'claude-sonnet-5-5' });
   await agents.archive(old.id);
   return id;
