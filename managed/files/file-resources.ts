@@ -139,7 +139,7 @@ export class FileResources {
     { path, bytes }: { readonly path: string; readonly bytes: Uint8Array },
   ): Promise<void> {
     const filename = path.slice(path.lastIndexOf('/') + 1);
-    const mimeType = getMimeType(filename) ?? BINARY;
+    const mimeType = typeOf(filename);
     const item = { createdAt: this.#ports.now(), filename, mimeType, size: bytes.length, session, output: path };
     await this.#files.keepBytes(id, bytes);
     await this.#files.log.append(session, (items, deleted) => (items.has(id) || deleted.has(id) ? null : { id, item }));
@@ -300,17 +300,23 @@ function refuseOverlap(mount: string, others: readonly string[], param: string):
   if (other !== undefined) throw invalid(`${param}: ${UPLOADS}/${other} is another resource of the session`, param);
 }
 
-/** Reads the parts of an upload. Throws ManagedError. */
+/** Tells a type by a name, without the encoding that is only supposed. */
+const typeOf = (name: string): string => getMimeType(name)?.replace(/;.*/, '') ?? BINARY;
+
+/**
+ * Reads the parts of an upload. A part without a name is read as text, which would change other
+ * bytes: it is refused. Throws ManagedError.
+ */
 export async function readUpload(form: FormData): Promise<Upload> {
   const file = form.get('file');
   const other = [...form.keys()].find((name) => name !== 'file');
   if (other === 'expires_in_seconds') throw unsupported(other, 'files do not expire here: delete them');
   if (other !== undefined) throw invalid(`${other.slice(0, 80)}: Extra inputs are not permitted`, other.slice(0, 80));
-  if (!(file instanceof File)) throw invalid('file: give the file as a part of multipart/form-data', 'file');
+  if (!(file instanceof File)) throw invalid('file: give the file as a part of multipart/form-data, with a filename', 'file');
   const type = /^[\w.+-]+\/[\w.+-]+/.exec(file.type)?.[0] ?? '';
   const name = showUnseen(file.name.split(/[/\\]/).at(-1) ?? '').slice(0, LONGEST_NAME);
   const isKnown = type !== '' && type !== BINARY && type.length <= LONGEST_TYPE;
-  const mimeType = isKnown ? type : (getMimeType(name) ?? BINARY);
+  const mimeType = isKnown ? type : typeOf(name);
   const extension = getExtension(mimeType);
   const filename = name.trim() || (extension === undefined ? 'unnamed' : `unnamed.${extension}`);
   return { filename, mimeType, bytes: new Uint8Array(await file.arrayBuffer()) };

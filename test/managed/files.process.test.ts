@@ -32,10 +32,11 @@ async function managed(script: ScriptedModelOptions['script']) {
       },
     ],
   });
-  const ended = (session: string): Promise<unknown> =>
+  /** Resolves once the session has ended so many turns. */
+  const ended = (session: string, turns = 1): Promise<unknown> =>
     until(async () => {
-      const { data } = await client.beta.sessions.events.list(session, { order: 'desc', limit: 1 });
-      return data[0]?.type === 'session.status_idle';
+      const { data } = await client.beta.sessions.events.list(session, { types: ['session.status_idle'] });
+      return data.length === turns;
     });
   const send = (session: string, words: string) =>
     client.beta.sessions.events.send(session, {
@@ -51,11 +52,11 @@ test_(
   'an upload reaches commands and tools, outputs come back to the byte, and a kill on the way changes nothing',
   async () => {
     const { hold, release } = gate();
-  onTestFinished(release);
+    onTestFinished(release);
     const { client, model, place, agent, ended, send } = await managed([
       reply([bash('cat /mnt/session/uploads/in/data.bin | wc -c; cp /mnt/session/uploads/in/data.bin first.bin')]),
       reply('This is never ended.', { hold, holdAfterEvent: 4 }),
-    reply([bash('cp first.bin /mnt/session/outputs/copy.bin; ls /mnt/session/uploads')]),
+      reply([bash('cp first.bin /mnt/session/outputs/copy.bin; ls /mnt/session/uploads')]),
       reply([toolUse('read', { file_path: '/mnt/session/uploads/notes.md' })]),
       reply([toolUse('write', { file_path: '/mnt/session/outputs/sub/report.md', content: 'done\n' })]),
       reply('All done.'),
@@ -87,7 +88,7 @@ test_(
       mount_path: 'notes.md',
     });
     const second = await readyWorker(place);
-      await ended(session.id);
+    await ended(session.id);
     const requests = JSON.stringify(model.requests.at(-1)?.body);
     for (const words of ['100000', 'in\\nnotes.md', 'later', 'created /mnt/session/outputs/sub/report.md'])
       expect(requests).toContain(words);
@@ -104,7 +105,7 @@ test_(
     await second.status;
     await readyWorker(place);
     await send(session.id, 'Again.');
-    await ended(session.id);
+    await ended(session.id, 2);
     expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('in: Is a directory');
     await until(async () => (await names()).join() === 'report.md');
   },

@@ -45,7 +45,7 @@ test('a file is uploaded, listed, looked at and deleted, and an upload is not do
 test.each([
   ['the last part of a path', '../../etc/passwd', '', 'passwd'],
   ['a name of Windows', 'C:\\x\\y.txt', '', 'y.txt'],
-  ['nothing', '', 'text/csv', 'unnamed.csv'],
+  ['nothing', 'folder/', 'text/csv', 'unnamed.csv'],
   ['what acts on a terminal', 'a\u202eb\u0007.txt', '', 'a\\u202eb\\x07.txt'],
 ])('the name of an upload is %s (G66)', async (_, name, type, filename) => {
   const { ask } = stagedManaged();
@@ -129,7 +129,7 @@ test('resources of a session are copies: attached, listed, detached, and left al
   await client.beta.files.delete(file.id);
   expect(await collect(resources.list(session.id, { limit: 1 }))).toEqual([...session.resources, added]);
   const scoped = await collect(client.beta.files.list({ scope_id: session.id }));
-  expect(scoped.map(({ scope }) => scope)).toEqual(Array(3).fill({ type: 'session', id: session.id }));
+  expect(scoped.map(({ scope }) => scope)).toEqual([0, 1, 2].map(() => ({ type: 'session', id: session.id })));
   expect(await resources.delete(added.id, { session_id: session.id })).toEqual({
     id: added.id,
     type: 'session_resource_deleted',
@@ -209,7 +209,7 @@ test('a session shows its files: runs are told to, and sessions elsewhere are no
 
 test('a message names a file: an image as base64, a text as text, and one that is not there is refused', async () => {
   const { client, session, calls } = await withSession();
-  const notes = await upload({ client } as never, 'notes.txt', 'Remember me.');
+  const notes = await upload({ client }, 'notes.txt', 'Remember me.');
   const document = (file_id: string) => ({
     type: 'user.message' as const,
     content: [{ type: 'document' as const, source: { type: 'file' as const, file_id } }],

@@ -128,8 +128,17 @@ test('files are laid once and for their session alone, and are gone once they ar
   await attached.lay('s-1');
   expect(readFileSync(join(folder, 'x/a'), 'utf8')).toBe('gamma');
   expect(readdirSync(join(folder, 'x'))).toEqual(['a']);
+  // A folder takes the place of a file, and a file that of a folder.
+  await detach('file_d');
+  await attach('file_e', 'x/a/deep', 'delta');
+  await attached.lay('s-1');
+  expect(readFileSync(join(folder, 'x/a/deep'), 'utf8')).toBe('delta');
+  await detach('file_e');
+  await attach('file_f', 'x', 'gamma');
+  await attached.lay('s-1');
+  expect(readFileSync(join(folder, 'x'), 'utf8')).toBe('gamma');
   const elsewhere = await new AttachedFiles(store, join(root, 'other-host')).lay('s-1');
-  expect(readFileSync(join(elsewhere, 'x/a'), 'utf8')).toBe('gamma');
+  expect(readFileSync(join(elsewhere, 'x'), 'utf8')).toBe('gamma');
 });
 
 test.skipIf(bwraps.length === 0).each(bwraps)(

@@ -49,7 +49,8 @@ export class AttachedFiles {
       const [, item] = one;
       return item.session === session && item.mount !== undefined;
     });
-    await removeOthers(folder, new Set(attached.flatMap(([, { mount }]) => waysTo(mount))));
+    const mounts = attached.map(([, { mount }]) => mount);
+    await removeOthers(folder, { files: new Set(mounts), folders: new Set(mounts.flatMap(foldersOf)) });
     for (const one of attached) await this.#layOne(place, folder, one);
     return realOf(folder) ?? folder;
   }
@@ -81,17 +82,20 @@ export class AttachedFiles {
   }
 }
 
-/** Returns a path and the folders on the way to it. */
-function waysTo(path: string): readonly string[] {
-  const names = path.split('/');
+/** Returns the folders on the way to a path. */
+function foldersOf(path: string): readonly string[] {
+  const names = path.split('/').slice(0, -1);
   return names.map((_, at) => names.slice(0, at + 1).join('/'));
 }
 
+type KeptPaths = { readonly files: ReadonlySet<string>; readonly folders: ReadonlySet<string> };
+
 /** Removes what is below a folder, but for these paths. */
-async function removeOthers(folder: string, kept: ReadonlySet<string>, way = ''): Promise<void> {
+async function removeOthers(folder: string, kept: KeptPaths, way = ''): Promise<void> {
   for (const entry of await readdir(join(folder, way), { withFileTypes: true })) {
     const path = way === '' ? entry.name : `${way}/${entry.name}`;
-    if (!kept.has(path)) await rm(join(folder, path), { recursive: true, force: true });
+    const isKept = entry.isDirectory() ? kept.folders.has(path) : kept.files.has(path);
+    if (!isKept) await rm(join(folder, path), { recursive: true, force: true });
     else if (entry.isDirectory()) await removeOthers(folder, kept, path);
   }
 }
