@@ -310,7 +310,8 @@ export async function readUpload(form: FormData): Promise<Upload> {
   const other = [...form.keys()].find((name) => name !== 'file');
   if (other === 'expires_in_seconds') throw unsupported(other, 'files do not expire here: delete them');
   if (other !== undefined) throw invalid(`${other.slice(0, 80)}: Extra inputs are not permitted`, other.slice(0, 80));
-  if (!(file instanceof File)) throw invalid('file: give the file as a part of multipart/form-data, with a filename', 'file');
+  if (!(file instanceof File))
+    throw invalid('file: give the file as a part of multipart/form-data, with a filename', 'file');
   const type = /^[\w.+-]+\/[\w.+-]+/.exec(file.type)?.[0] ?? '';
   const name = showUnseen(file.name.split(/[/\\]/).at(-1) ?? '').slice(0, LONGEST_NAME);
   const isKnown = type !== '' && type !== BINARY && type.length <= LONGEST_TYPE;

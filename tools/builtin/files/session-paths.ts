@@ -1,7 +1,7 @@
 // How tools see a session's files below /mnt/session (G66): commands have them mounted there, file
 // tools read and write them where they are and name them as commands do.
 import { isAbsolute, join, normalize, relative } from 'node:path';
-import { OUTPUTS, UPLOADS } from '../../../store/files.ts';
+import { OUTPUTS, UPLOADS } from '../../../store/values/files.ts';
 import type { ShownFolder } from '../../../system/process/bwrap.ts';
 import { isInside } from '../../../system/process/places.ts';
 import { type JudgeContext, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../../tool.ts';
