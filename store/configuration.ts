@@ -15,7 +15,7 @@ import type { RunServer } from '../workflows/contract/mcp-servers.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
-import type { SessionFiles } from './files.ts';
+import type { SessionFiles } from './values/files.ts';
 import type { ModelFacts } from './model-facts.ts';
 
 /** A model as a run knows it. Window and maximum output are in tokens. */

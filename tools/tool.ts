@@ -10,7 +10,7 @@ import type { AskPeople } from './people/ask-people.ts';
 import type { ChildRecord } from '../system/process/identity.ts';
 import type { InputOf, InputSchema } from '../system/schema/input-schema.ts';
 import type { JsonSchema } from '../system/schema/json-schema.ts';
-import type { SessionFiles } from '../store/files.ts';
+import type { SessionFiles } from '../store/values/files.ts';
 import { ToolFailure } from './failures.ts';
 import type { RuleSubject } from './shell-command.ts';
 import { compileRetryPolicy } from '@temporalio/common';
@@ -24,6 +24,7 @@ export { FatalToolFailure, Superseded, ToolFailure } from './failures.ts';
 export type { AskPeople, PeopleAnswer, PeopleQuestion } from './people/ask-people.ts';
 export type { RuleSubject, ShellOperator, ShellRedirect, ShellWord, SimpleCommand } from './shell-command.ts';
 export type { ChildRecord } from '../system/process/identity.ts';
+export type { SessionFiles } from '../store/values/files.ts';
 export type { SeenFile } from '../workflows/contract/append.ts';
 export type {
   ActivityChoices,

@@ -5,7 +5,7 @@ import { sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
-import type { SessionFiles } from '../../store/files.ts';
+import type { SessionFiles } from '../../store/values/files.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
 import { refuseScriptedModel, refuseWithoutHooks } from '../guards.ts';

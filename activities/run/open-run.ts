@@ -14,7 +14,7 @@ import { hookFailureNotice } from '../hooks/hooks.ts';
 import { askSessionStart, type SessionStartWords } from './around-runs.ts';
 import { runFields } from '../../system/log.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
-import { outputsOf } from '../../store/files.ts';
+import { outputsOf } from '../../store/values/files.ts';
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';

@@ -2,7 +2,7 @@
 // than a grace period. A session that runs meanwhile writes younger values; an old value that it
 // names again is renewed, or set aside where it is still found.
 import type { Client } from '@temporalio/client';
-import { FILE_BYTES } from '../../store/files.ts';
+import { FILE_BYTES } from '../../store/values/files.ts';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';

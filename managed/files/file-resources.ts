@@ -53,7 +53,7 @@ export class FileResources {
     check: (items: Items) => void = () => undefined,
   ): Promise<void> {
     await this.#files.log.append(by, (items, deleted) => {
-      if (deleted.has(id)) throw missing(id);
+      if (deleted.has(id)) throw fileNotFound(id);
       if (items.has(id)) return null;
       check(items);
       return { id, item };
@@ -61,12 +61,12 @@ export class FileResources {
   }
 
   async retrieve(id: string): Promise<BetaFileMetadata> {
-    return show([id, await this.#find(id)]);
+    return showFile([id, await this.#find(id)]);
   }
 
   async #find(id: string): Promise<FileItem> {
     const item = isId('file', id) ? (await this.#files.log.read()).get(id) : undefined;
-    if (!item) throw missing(id);
+    if (!item) throw fileNotFound(id);
     return item;
   }
 
@@ -85,7 +85,7 @@ export class FileResources {
 
   async #bytesOf(id: string): Promise<Uint8Array> {
     const bytes = await this.#files.bytesOf(id);
-    if (!bytes) throw missing(id);
+    if (!bytes) throw fileNotFound(id);
     return bytes;
   }
 
@@ -193,7 +193,7 @@ export class FileResources {
     const source = await this.#source(file, `${path}file_id`);
     const mount = mountOf(file, `${path}mount_path`);
     const hash = await this.#files.hashOf(file.file_id);
-    if (hash === null) throw missing(file.file_id);
+    if (hash === null) throw fileNotFound(file.file_id);
     await this.#files.nameBytes(id, hash);
     const { filename, mimeType, size } = source;
     const copy = { createdAt: this.#ports.now(), filename, mimeType, size, session, mount };
@@ -229,7 +229,7 @@ export class FileResources {
 
 const CODE = 'file_not_downloadable';
 
-const missing = (id: string) => notFound('File', id, 'file_not_found');
+const fileNotFound = (id: string) => notFound('File', id, 'file_not_found');
 
 const isDownloadable = ({ output }: FileItem): boolean => output !== undefined;
 
@@ -245,7 +245,7 @@ function attachedTo(items: Items, session: string): readonly AttachedFile[] {
 /** A file below the folder of outputs has a path, which is none of its name's. */
 type Extension = { readonly perdure?: { readonly path: string } };
 
-export const show = ([id, item]: NamedFile): BetaFileMetadata =>
+export const showFile = ([id, item]: NamedFile): BetaFileMetadata =>
   ({
     id,
     type: 'file',
@@ -312,7 +312,8 @@ export async function readUpload(form: FormData): Promise<Upload> {
   const other = [...form.keys()].find((name) => name !== 'file');
   if (other === 'expires_in_seconds') throw unsupported(other, 'files do not expire here: delete them');
   if (other !== undefined) throw invalid(`${other.slice(0, 80)}: Extra inputs are not permitted`, other.slice(0, 80));
-  if (!(file instanceof File)) throw invalid('file: give the file as a part of multipart/form-data, with a filename', 'file');
+  if (!(file instanceof File))
+    throw invalid('file: give the file as a part of multipart/form-data, with a filename', 'file');
   const type = /^[\w.+-]+\/[\w.+-]+/.exec(file.type)?.[0] ?? '';
   const name = showUnseen(file.name.split(/[/\\]/).at(-1) ?? '').slice(0, LONGEST_NAME);
   const isKnown = type !== '' && type !== BINARY && type.length <= LONGEST_TYPE;

@@ -14,7 +14,7 @@ import { pageQuery } from '../shapes/agents.ts';
 import * as shapes from '../shapes/files.ts';
 import { parseBody, parseQuery } from '../shapes/parse.ts';
 import type { ServedName } from '../surface.ts';
-import { readUpload, show } from './file-resources.ts';
+import { readUpload, showFile } from './file-resources.ts';
 
 const fileIn = (request: ManagedRequest): string => idIn(request, 'file_id', 'file', 'File', 'file_not_found');
 const resourceIn = (request: ManagedRequest): string => idIn(request, 'resource_id', 'sesrsc', 'Resource');
@@ -38,10 +38,10 @@ export const fileHandlers = (parts: Parts) =>
       if (ids !== undefined && (query.page !== undefined || query.limit !== undefined))
         throw invalid('ids: it cannot be combined with page and limit', 'ids');
       const all = await parts.files.list({ scope, ids });
-      if (ids !== undefined) return { data: all.map(show), next_page: null };
+      if (ids !== undefined) return { data: all.map(showFile), next_page: null };
       const list = { list: 'files', order: 'desc', filter: { scope }, ...pageIn(query) } as const;
       const page = pageOf(await parts.cursors(), list, all, placeOf);
-      return { data: page.items.map(show), next_page: page.next };
+      return { data: page.items.map(showFile), next_page: page.next };
     },
     'files.retrieveMetadata': (request) => parts.files.retrieve(fileIn(request)),
     'files.download': async (request) => {

@@ -291,7 +291,7 @@ const showText = async (memories: Memories, text: MemoryText | null, view: View)
   content: view === 'full' && text ? await memories.readText(text) : null,
 });
 
-const apiKeyOf = (person: string): string => `apikey_${person}`;
+const apiKeyOf = (person: string): string => `apikey_${person.replaceAll(' ', '_')}`;
 
 const actorOf = (by: MemoryAuthor) =>
   'session' in by

@@ -1,7 +1,7 @@
 // Files and the resources of sessions as the SDK sees them, on staged sessions.
 import { toFile } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
-import { Files } from '../../store/files.ts';
+import { Files } from '../../store/values/files.ts';
 import { AGENT, codeOf, collect, errorOf, HEADERS, type Staged, stagedManaged, text, token } from './staged.ts';
 
 const upload = async (face: Pick<Staged, 'client'>, name = 'data.csv', content = 'a,b\n1,2\n') =>

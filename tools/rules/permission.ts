@@ -3,7 +3,7 @@
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { isFatalRule } from '../../workflows/contract/permission-rules.ts';
 import { isAllowedByRules, findTouchingRule, findDenyingRule } from './match-rules.ts';
-import type { SessionFiles } from '../../store/files.ts';
+import type { SessionFiles } from '../../store/values/files.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 import { present } from '../../workflows/contract/present.ts';
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cleanStore, GRACE_MS } from '../../../client/store-care/clean-store.ts';
-import { Files } from '../../../store/files.ts';
+import { Files } from '../../../store/values/files.ts';
 import { openStore } from '../../../store/values/open-store.ts';
 import { emptyServer } from '../../support/empty-server.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -9,7 +9,7 @@ import { AttachedFiles } from '../../../tools/builtin/files/attached-files.ts';
 import { createRunRegistries } from '../../../tools/builtin/run-tools.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
-import { type FileItem, Files } from '../../../store/files.ts';
+import { type FileItem, Files } from '../../../store/values/files.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { workingSandboxes } from '../sandboxes.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';

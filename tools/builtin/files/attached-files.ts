@@ -5,7 +5,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type FileItem, Files } from '../../../store/files.ts';
+import { type FileItem, Files } from '../../../store/values/files.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { listEntries, realOf } from '../../../system/process/places.ts';
 import { codeOf } from '../../../system/text.ts';

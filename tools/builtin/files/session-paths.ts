@@ -1,7 +1,7 @@
 // How tools see a session's files below /mnt/session (G66): commands have them mounted there, file
 // tools read and write them where they are and name them as commands do.
 import { isAbsolute, join, normalize, relative } from 'node:path';
-import { OUTPUTS, UPLOADS } from '../../../store/files.ts';
+import { OUTPUTS, UPLOADS } from '../../../store/values/files.ts';
 import type { ShownFolder } from '../../../system/process/bwrap.ts';
 import { isInside } from '../../../system/process/places.ts';
 import { type JudgeContext, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../../tool.ts';
@@ -76,7 +76,7 @@ export function seeSessionFiles(tool: Tool, { attached }: Pick<BuiltinOptions, '
       const { sessionFiles } = context;
       if (!sessionFiles) return call(input, context);
       if (!isUpload(input, context))
-        return renamed(sessionFiles.outputs, OUTPUTS, () => call(own(input, context), context));
+        return renameWithin(sessionFiles.outputs, OUTPUTS, () => call(own(input, context), context));
       if (!isReader || !attached) throw new ToolFailure(isReader ? `This worker has no ${UPLOADS}.` : READ_ONLY);
       const folder = await attached.lay(sessionFiles.of);
       const { folders: _, mayUse, mayShow, ...rest } = context;
@@ -88,7 +88,7 @@ export function seeSessionFiles(tool: Tool, { attached }: Pick<BuiltinOptions, '
         ...(mayUse && { mayUse: (path) => mayUse(join(UPLOADS, relative(folder, path))) }),
         ...(mayShow && { mayShow: (path) => mayShow(join(UPLOADS, relative(folder, path))) }),
       };
-      const { seen: ___, ...output } = await renamed(folder, UPLOADS, () =>
+      const { seen: ___, ...output } = await renameWithin(folder, UPLOADS, () =>
         call(moveInput(input as Placed, UPLOADS, folder), there),
       );
       return output;
@@ -99,7 +99,7 @@ export function seeSessionFiles(tool: Tool, { attached }: Pick<BuiltinOptions, '
 const READ_ONLY = `Files in ${UPLOADS} are read-only: write to ${OUTPUTS}.`;
 
 /** Names what lies in the folder `from` by the folder `to` in what a tool answers. */
-async function renamed(from: string, to: string, work: () => Promise<ToolOutput>): Promise<ToolOutput> {
+async function renameWithin(from: string, to: string, work: () => Promise<ToolOutput>): Promise<ToolOutput> {
   try {
     const output = await work();
     return { ...output, content: output.content.replaceAll(from, to) };

@@ -1,9 +1,9 @@
 // Files that people upload and that sessions have (G66). One resource log has what is known of
 // each; a record names its bytes, so that gc may drop them once the file is deleted.
 import { z } from 'zod';
-import type { Hash } from '../workflows/contract/ids.ts';
-import { ResourceLog } from './values/resource-log.ts';
-import { parseStored, type Store } from './values/store.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { ResourceLog } from './resource-log.ts';
+import { parseStored, type Store } from './store.ts';
 
 /** Where sessions see the files that were attached to them, and where they leave what they make. */
 export const UPLOADS = '/mnt/session/uploads';
