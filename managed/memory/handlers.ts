@@ -108,8 +108,8 @@ function ownMemoryHandlers(parts: Parts) {
       const list = { list: `memories ${id}`, order: 'asc', filter: filterOf(query), ...sizeIn(query) } as const;
       const entries = listBelow([...(await memories.list()).values()], query.path_prefix, query.depth);
       const page = pageOf(await parts.cursors(), list, entries, ({ path }) => path);
-      const show = ({ path, memory }: MemoryEntry) =>
-        memory ? showMemory(memories, id, memory, query.view) : ({ type: 'memory_prefix', path } as const);
+      const show = async ({ path, memory }: MemoryEntry): Promise<BetaManagedAgentsMemoryListItem> =>
+        memory ? showMemory(memories, id, memory, query.view) : { type: 'memory_prefix', path };
       return { data: await Promise.all(page.items.map(show)), next_page: page.next };
     },
   } satisfies Partial<Record<ServedName, Handler>>;

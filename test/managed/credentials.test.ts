@@ -54,13 +54,13 @@ async function staged() {
   };
   const side = async (name: string): Promise<Side> => {
     const environment = (await face.client.beta.environments.create({ name, config: { type: 'self_hosted' } })).id;
-    const store = (await face.client.beta.memoryStores.create({ name })).id;
-    const resources = [{ type: 'memory_store' as const, memory_store_id: store }];
+    const { id: notes } = await face.client.beta.memoryStores.create({ name });
+    const resources = [{ type: 'memory_store' as const, memory_store_id: notes }];
     const session = (await face.client.beta.sessions.create({ agent, environment_id: environment, resources })).id;
     const made = await face.ask(`/x/perdure/environments/${environment}/keys`, post({}));
     const { key } = (await made.json()) as { key: string };
     const worker = face.as('unused').withOptions({ apiKey: null, authToken: key });
-    return { agent, environment, session, store, key, ...(await lease(worker, environment, session)) };
+    return { agent, environment, session, store: notes, key, ...(await lease(worker, environment, session)) };
   };
   return { ...face, reads: store.reads, writes: store.writes, own: await side('own'), other: await side('other') };
 }
