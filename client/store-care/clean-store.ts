@@ -22,7 +22,10 @@ export type CleanStore = {
   readonly graceMs: number;
   /** Changes nothing and reports what would be done. */
   readonly dryRun: boolean;
-  /** Tells of records of memories whether a store needs them (G67), undefined for others. Absent: all stay. */
+  /**
+   * Tells of records of memories whether a store needs them (G67), undefined for others. Absent:
+   * all stay.
+   */
   readonly isMemoryKept?: (key: string) => boolean | undefined;
   /** Ids of the files that exist (G66): bytes of others are dropped. Absent: those of all stay. */
   readonly files?: ReadonlySet<string>;

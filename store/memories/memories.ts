@@ -11,7 +11,9 @@ import { isInTheWay, MOST_MEMORIES } from './memory-rules.ts';
 /** Who made a change: an agent in its session, or the holder of a token by name. */
 export type MemoryAuthor = { readonly session: string } | { readonly person: string };
 
-/** `in`: the version whose record holds the text, an earlier one where only the path was changed. */
+/**
+ * `in`: the version whose record holds the text, an earlier one where only the path was changed.
+ */
 export type MemoryText = { readonly sha256: string; readonly bytes: number; readonly in: string };
 
 /** Times in milliseconds since the epoch. */
@@ -106,7 +108,9 @@ export class Memories {
     return Buffer.from(bytes).toString('utf8');
   }
 
-  /** Creates a memory; a repeat with the same ids creates nothing. Throws MemoryRefusal, StoreError. */
+  /**
+   * Creates a memory; a repeat with the same ids creates nothing. Throws MemoryRefusal, StoreError.
+   */
   create(by: MemoryAuthor, ids: MemoryIds, { path, text }: { readonly path: string; readonly text: string }) {
     return this.#change(by, ids, text, (memories, written) => {
       requireFree(memories, path);

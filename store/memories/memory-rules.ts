@@ -29,5 +29,7 @@ export function memoryTextProblem(text: string): string | null {
   return Buffer.byteLength(text) > MOST_MEMORY_BYTES ? `a memory has at most ${MOST_MEMORY_BYTES} bytes` : null;
 }
 
-/** Tells whether two memories cannot be files of one folder: equal paths, or one below the other. */
+/**
+ * Tells whether two memories cannot be files of one folder: equal paths, or one below the other.
+ */
 export const isInTheWay = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);

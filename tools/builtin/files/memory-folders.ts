@@ -1,6 +1,6 @@
 // Keeps the folders of memory stores together with their stores (G67): before a tool looks, and
-// after it may have written. What both sides held last is a state file beside the workspace, so that
-// a process that was killed in between leaves nothing unnoticed and writes nothing twice.
+// after it may have written. What both sides held last is a state file beside the workspace, so
+// that a process that was killed in between leaves nothing unnoticed and writes nothing twice.
 import { mkdirSync, readdirSync, rmdirSync, unlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isUtf8 } from 'node:buffer';
@@ -166,7 +166,10 @@ class FolderSync {
     return memory.sha256;
   }
 
-  /** Hashes the files of the folder; null where there are too many. `skipped`: what can be no memory. */
+  /**
+   * Hashes the files of the folder; null where there are too many. `skipped`: what can be no
+   * memory.
+   */
   async #scan(): Promise<{ readonly local: ReadonlyMap<string, string>; readonly skipped: readonly string[] } | null> {
     const listed = listFiles(this.#workspace.root);
     if (listed === null) this.#note('', `not kept as memories: there are more than ${MOST_ENTRIES} files`);
@@ -215,7 +218,10 @@ async function statOf(workspace: Workspace, path: string) {
   return stats;
 }
 
-/** Lists the files below a folder by their paths from it, null where there are too many. No link is followed. */
+/**
+ * Lists the files below a folder by their paths from it, null where there are too many. No link is
+ * followed.
+ */
 function listFiles(root: string): { readonly files: readonly string[]; readonly others: readonly string[] } | null {
   const [files, others]: [string[], string[]] = [[], []];
   const walk = (path: string): void => {

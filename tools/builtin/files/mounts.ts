@@ -1,5 +1,6 @@
-// The folders below /mnt of a session. On a machine they lie beside its workspace; commands see them
-// where bubblewrap puts them, and paths of file tools are turned into those of the machine and back.
+// The folders below /mnt of a session. On a machine they lie beside its workspace; commands see
+// them where bubblewrap puts them, and paths of file tools are turned into those of the machine and
+// back.
 import { isAbsolute, join } from 'node:path';
 import type { ShownFolder } from '../../../system/process/bwrap.ts';
 import { isInside } from '../../../system/process/places.ts';
