@@ -7,6 +7,7 @@ import type { Snapshots } from './snapshots/snapshots-port.ts';
 import type { ConfigReader, RunConfig } from '../store/configuration.ts';
 import type { Models, ModelTable } from '../store/model-facts.ts';
 import type { HookRunner } from './hooks/hooks.ts';
+import type { WebhookMeans } from './run/webhooks.ts';
 import type { Places } from '../system/process/places.ts';
 import type { LiveChannel } from '../store/live/events.ts';
 import type { Log } from '../system/log.ts';
@@ -57,6 +58,8 @@ export type Deps = {
   /** Absent: files are not captured (T1). */
   readonly snapshots?: Snapshots;
   readonly hooks: HookRunner;
+  /** Absent: no endpoint hears of sessions (G70). */
+  readonly webhooks?: WebhookMeans;
   readonly attachments: Attachments;
   /** Absent: runs have no skills (L79). */
   readonly skills?: SkillSettings;

@@ -187,6 +187,7 @@ export async function createDeps(
     env,
     home: env['HOME'] || homedir(),
   };
+  const { webhooks: endpoints } = settings.managed ?? {};
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   const hosted = new HostedSessions(dataDir);
   const workspaces = readWorkspaces(env);
@@ -220,6 +221,7 @@ export async function createDeps(
       now: Date.now,
     }),
     hooks,
+    ...(endpoints && { webhooks: { endpoints, fetch: network?.fetch ?? fetch } }),
     ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, store, ...(skills && { skills }) }),
     afterStop: settings.afterStop ?? [],

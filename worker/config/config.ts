@@ -16,12 +16,14 @@ import {
   sandboxSchema,
   type SandboxConfig,
   webFetchSchema,
+  webhooksSchema,
   wholeNumberSchema,
 } from './schema-parts.ts';
 import { toolNamesSchema, webSearchSchema } from './offered-tools.ts';
 import { toolsSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
+import type { WebhookEndpoint } from '../../activities/run/webhooks.ts';
 import type { ToolNames, WebSearchSettings } from '../../store/configuration.ts';
 import type { HostSettings } from './session-host.ts';
 import type { SnapshotSettings } from '../../store/snapshots/take-snapshot.ts';
@@ -47,7 +49,10 @@ import { knownServersSchema, mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
 
 /** What holds for sessions of the Managed Agents API. */
-export type ManagedSettings = { readonly mcpServers?: KnownServers };
+export type ManagedSettings = {
+  readonly mcpServers?: KnownServers;
+  readonly webhooks?: readonly WebhookEndpoint[];
+};
 
 export type ToolSource = readonly Tool[] | (() => readonly Tool[] | Promise<readonly Tool[]>);
 
@@ -115,6 +120,7 @@ const modelFacts = z
 
 const managedSchema = z.strictObject({
   mcpServers: knownServersSchema.optional(),
+  webhooks: webhooksSchema.optional(),
 } satisfies Readonly<Record<keyof ManagedSettings, unknown>>);
 
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
@@ -273,7 +279,7 @@ export const CONFIG_KEYS = {
   deferTools: forRuns<boolean | number>(z.union([z.boolean(), tokensSchema], 'give true, false or a number of tokens')),
   /** Servers whose tools are offered to runs, by name (L74). */
   mcpServers: forWorker<McpServers>(mcpServersSchema),
-  /** Servers that agents of the Managed Agents API may name, by address (G54). */
+  /** Servers that agents of the Managed Agents API may name (G54), and endpoints that hear of sessions (G70). */
   managed: forWorker<ManagedSettings>(managedSchema),
   /** Hosts and addresses that `web_fetch` may reach in addition to the public internet (L86). */
   webFetch: forWorker<WebSettings>(webFetchSchema),

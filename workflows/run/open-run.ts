@@ -35,6 +35,7 @@ export async function openAndRun(session: Session): Promise<void> {
   session.refusedOptions = opened.kind === 'refused' ? opened.detail : null;
   const ids = listMessages(idsFromPeople(messages));
   if ('alerts' in opened) facts.knowAlerts(opened.alerts);
+  session.webhooks.hear('webhooks' in opened ? opened.webhooks : []);
   const { snips } = facts.now;
   facts.dropSnips(snips);
   const loss = [...facts.takeLoss(), ...budgetSpentNotices(facts.now.last)];

@@ -1,0 +1,116 @@
+// Tells the endpoints of a worker's configuration how a managed session stands (G70). It looks
+// whenever the memo is written, so that whoever reads the session finds what was told, or what came
+// after it. An activity passes the news on, and the loop does not wait for it.
+import { CancellationScope, condition, patched, workflowInfo } from '@temporalio/workflow';
+import type { SessionActivities } from '../contract/activities.ts';
+import { isOfWorker } from '../contract/delegation.ts';
+import type { Phase } from '../contract/session.ts';
+import { type WaitingCall, waitKey } from '../contract/waits.ts';
+import { WEBHOOKS_CHANGE, type WebhookEvent, type WebhookType } from '../contract/webhooks.ts';
+import type { RunState } from '../machine/state.ts';
+import type { Facts } from '../session/session-state.ts';
+
+type TellingSession = {
+  readonly ports: Pick<SessionActivities, 'tellWebhooks'>;
+  readonly facts: Pick<Facts, 'nextStep'>;
+  readonly phase: Phase | null;
+  readonly run: { readonly state: Pick<RunState, 'isAtBudget'>; readonly parkedUntil: number | null } | null;
+  readonly waits: { readonly open: readonly WaitingCall[] };
+};
+
+/** `in_sandbox`: only calls for workers of an environment wait, and nobody else has to act. */
+type Status = 'running' | 'in_sandbox' | 'requires_action' | 'at_budget' | 'rescheduled' | 'idle' | 'terminated';
+
+/**
+ * A worker that is woken by the start of a run is woken again when its sandbox gets calls, which may
+ * need another one.
+ */
+const EVENTS: Readonly<Record<Status, readonly WebhookType[]>> = {
+  running: ['session.status_run_started'],
+  in_sandbox: ['session.status_run_started'],
+  requires_action: ['session.status_idled', 'session.requires_action'],
+  at_budget: ['session.status_idled', 'session.budget_reached'],
+  rescheduled: ['session.status_rescheduled'],
+  idle: ['session.status_idled'],
+  terminated: ['session.status_terminated'],
+};
+
+/**
+ * `heard`: what some endpoint asks for. `status` and `waits`: the session as it was told last.
+ * `open`: events that are not known to be passed on; a handover may pass one on twice.
+ */
+export type WebhooksCarry = {
+  readonly heard: readonly WebhookType[];
+  readonly status: Status | null;
+  readonly waits: readonly string[];
+  readonly count: number;
+  readonly open: readonly WebhookEvent[];
+};
+
+const nothingTold: WebhooksCarry = { heard: [], status: null, waits: [], count: 0, open: [] };
+
+export class Webhooks {
+  private readonly session: TellingSession;
+  private state: WebhooksCarry;
+  private isTelling = false;
+
+  constructor(session: TellingSession, carried: WebhooksCarry = nothingTold) {
+    this.session = session;
+    this.state = carried;
+    this.begin();
+  }
+
+  /** Undefined in a session that no endpoint has ever heard. */
+  get carry(): WebhooksCarry | undefined {
+    return this.state === nothingTold ? undefined : this.state;
+  }
+
+  /** A run has opened on a worker whose endpoints ask for these events. */
+  hear(heard: readonly WebhookType[]): void {
+    if (heard.length > 0 || this.carry) this.state = { ...this.state, heard };
+  }
+
+  /** Tells what has changed since the last look. */
+  look(): void {
+    const { heard, status: before, waits: known, count, open } = this.state;
+    if (heard.length === 0) return;
+    const status = statusOf(this.session);
+    const waits = this.session.waits.open.map(waitKey);
+    const isSame = status === before && waits.every((key) => known.includes(key));
+    const isBack = status === 'running' && before === 'in_sandbox';
+    const types = isSame || isBack ? [] : EVENTS[status].filter((type) => heard.includes(type));
+    const events = types.map((type, index) => ({ type, at: Date.now(), count: count + index + 1 }));
+    this.state = { heard, status, waits, count: count + events.length, open: [...open, ...events] };
+    this.begin();
+  }
+
+  async awaitSettled(): Promise<void> {
+    if (this.isTelling) await CancellationScope.nonCancellable(() => condition(() => !this.isTelling));
+  }
+
+  private begin(): void {
+    if (this.isTelling || this.state.open.length === 0) return;
+    this.isTelling = true;
+    // An earlier release cannot replay what follows, and is told so.
+    patched(WEBHOOKS_CHANGE);
+    void CancellationScope.nonCancellable(() => this.tellAll());
+  }
+
+  private async tellAll(): Promise<void> {
+    while (this.state.open.length > 0) {
+      const { open: events } = this.state;
+      const { ports, facts } = this.session;
+      await ports.tellWebhooks({ events, queue: workflowInfo().taskQueue, step: facts.nextStep() });
+      this.state = { ...this.state, open: this.state.open.slice(events.length) };
+    }
+    this.isTelling = false;
+  }
+}
+
+function statusOf({ phase, run, waits: { open } }: TellingSession): Status {
+  if (phase === 'closed') return 'terminated';
+  if (open.length > 0) return open.every(({ why }) => isOfWorker(why)) ? 'in_sandbox' : 'requires_action';
+  if (run?.state.isAtBudget) return 'at_budget';
+  if (phase === 'idle') return 'idle';
+  return phase === 'parked' && run?.parkedUntil ? 'rescheduled' : 'running';
+}
