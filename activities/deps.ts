@@ -7,10 +7,10 @@ import type { Snapshots } from './snapshots/snapshots-port.ts';
 import type { ConfigReader, RunConfig } from '../store/configuration.ts';
 import type { Models, ModelTable } from '../store/model-facts.ts';
 import type { HookRunner } from './hooks/hooks.ts';
-import type { WebhookMeans } from './run/webhooks.ts';
 import type { Places } from '../system/process/places.ts';
 import type { LiveChannel } from '../store/live/events.ts';
 import type { Log } from '../system/log.ts';
+import type { Network } from '../system/network.ts';
 import type { ModelRequest, Observe } from '../store/live/observe.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Client } from '@temporalio/client';
@@ -19,6 +19,7 @@ import type { RunOptions, SessionHost } from '../workflows/contract/session.ts';
 import type { CallModel } from '../workflows/contract/activities.ts';
 import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
 import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
+import type { WebhookType } from '../workflows/contract/webhooks.ts';
 import type { Entry } from '../store/log/entries.ts';
 import type { WorkQueues } from '../store/sandbox/queue.ts';
 import type { Store } from '../store/values/store.ts';
@@ -89,6 +90,19 @@ export type Deps = {
   /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number;
 };
+
+/**
+ * An endpoint that hears of managed sessions. `secret` signs what is sent: `whsec_`, then 24 to 64
+ * bytes as base64.
+ */
+export type WebhookEndpoint = {
+  readonly url: string;
+  readonly secret: string;
+  readonly events: readonly WebhookType[];
+};
+
+/** The endpoints, and how this worker reaches them. */
+type WebhookMeans = { readonly endpoints: readonly WebhookEndpoint[]; readonly fetch: Network['fetch'] };
 
 export type HostMeans = {
   /** The sessions whose folders are on this host. */

@@ -4,7 +4,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { BetaWebhookEvent } from '@anthropic-ai/sdk/resources/beta/webhooks';
-import type { Network } from '../../system/network.ts';
 import { whyFetchFailed } from '../../system/network.ts';
 import {
   SEND_SIGNAL,
@@ -13,24 +12,13 @@ import {
   type SenderInput,
   type SendWebhook,
   type TellWebhooks,
-  type WebhookType,
 } from '../../workflows/contract/webhooks.ts';
 import { forAnotherWorker } from '../another-worker.ts';
 import type { Attempt } from '../attempt.ts';
-import type { Deps } from '../deps.ts';
-
-/** `secret`: `whsec_` and 24 to 64 bytes as base64. */
-export type WebhookEndpoint = {
-  readonly url: string;
-  readonly secret: string;
-  readonly events: readonly WebhookType[];
-};
-
-/** Where webhooks go, and how this worker reaches others. */
-export type WebhookMeans = { readonly endpoints: readonly WebhookEndpoint[]; readonly fetch: Network['fetch'] };
+import type { Deps, WebhookEndpoint } from '../deps.ts';
 
 /** Milliseconds for an endpoint's answer. */
-const ANSWER_MS = 15_000;
+const ANSWER_MS = 30_000;
 
 /** A worker waits for so many endpoints at once, so that slow ones leave it slots for sessions. */
 const MOST_AT_ONCE = 20;

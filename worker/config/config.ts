@@ -22,8 +22,7 @@ import {
 import { toolNamesSchema, webSearchSchema } from './offered-tools.ts';
 import { toolsSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
-import type { AfterStopHandler } from '../../activities/deps.ts';
-import type { WebhookEndpoint } from '../../activities/run/webhooks.ts';
+import type { AfterStopHandler, WebhookEndpoint } from '../../activities/deps.ts';
 import type { ToolNames, WebSearchSettings } from '../../store/configuration.ts';
 import type { HostSettings } from './session-host.ts';
 import type { SnapshotSettings } from '../../store/snapshots/take-snapshot.ts';

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
-import type { WebhookEndpoint } from '../../activities/run/webhooks.ts';
+import type { WebhookEndpoint } from '../../activities/deps.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../tools/builtin/files/options.ts';
 import { findRepeated } from '../../workflows/contract/list-problems.ts';
@@ -94,8 +94,9 @@ export type SandboxConfig = {
   readonly unconfined?: boolean;
 };
 
-const endpointRight = 'give an address that begins with https:// or http://, without a user, password or fragment';
-const secretRight = 'give a secret that begins with whsec_, with 24 to 64 bytes as base64';
+// Words that do not begin with "give" are told without the value, which is secret.
+const endpointRight = 'it is an address that begins with https:// or http://, without user, password or fragment';
+const secretRight = 'it begins with whsec_, and 24 to 64 bytes follow as base64';
 
 function isEndpoint(address: string): boolean {
   if (!URL.canParse(address)) return false;
@@ -116,7 +117,7 @@ export const webhooksSchema = z
   .max(MOST_ENDPOINTS)
   .superRefine((endpoints, context) => {
     const twice = findRepeated(endpoints.map(({ url }) => url));
-    if (twice !== undefined) context.addIssue({ code: 'custom', message: 'an address is in it twice: give it once' });
+    if (twice !== undefined) context.addIssue({ code: 'custom', message: 'an address is in it twice' });
   });
 
 const socketRight = 'give the absolute path of a socket, such as /var/run/docker.sock';

@@ -50,7 +50,8 @@ async function sendOne({ session, endpoint }: SenderInput, event: WebhookEvent):
   const leftMs = event.at + KEPT_MS - Date.now();
   if (leftMs <= 0) return log.warn('an event for a webhook was given up: it waited for three days', { event });
   const { [activityType('sendWebhook')]: send } = proxyActivities<RegisteredActivities>({
-    startToCloseTimeout: '30s',
+    startToCloseTimeout: '1 minute',
+    heartbeatTimeout: '15s',
     scheduleToCloseTimeout: leftMs,
     retry,
   });
@@ -58,7 +59,7 @@ async function sendOne({ session, endpoint }: SenderInput, event: WebhookEvent):
     await send({ session, endpoint, event });
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-    log.warn('an event for a webhook was given up', { event, reason: error.cause?.message ?? error.message });
+    log.warn(`an event for a webhook was given up: ${error.cause?.message ?? error.message}`, { event });
   }
 }
 

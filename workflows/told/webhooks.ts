@@ -66,7 +66,7 @@ export class Webhooks {
   }
 
   /** A run has opened on a worker whose endpoints ask for these events. */
-  hear(heard: readonly WebhookType[]): void {
+  hear(heard: readonly WebhookType[] = []): void {
     if (heard.length > 0 || this.carry) this.state = { ...this.state, heard };
   }
 
