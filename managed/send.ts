@@ -4,10 +4,9 @@ import type {
   BetaManagedAgentsSendSessionEvents,
   BetaManagedAgentsUserMessageEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { PromptBlock } from '../client/index.ts';
-import { parsePrompt } from '../client/sessions/prompt.ts';
-import { ClientProblem } from '../client/problem.ts';
-import { isOfWorker } from '../workflows/contract/delegation.ts';
+import { isOfWorker, parsePrompt } from '../client/faces/outside.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { PromptBlock } from '../client/faces/types.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { interruptId } from './events/parts.ts';
