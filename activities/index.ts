@@ -66,7 +66,7 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     summarizeBatch: createActivity(work(limitTries(2, summarizeBatch(deps)))),
     // Its attempts are bounded, not its time: an alert outlives an outage of a minute.
     tellAlert: createActivity(work(skipWithdrawnAlert(stops, limitTries(5, tellAlert(deps))), { unless: isStopped })),
-    // What was told before a stop is told all the same.
+    // A worker that only stops a run passes on what that tells.
     tellWebhooks: createActivity(tellWebhooks(deps)),
     sendWebhook: createActivity(work(sendWebhook(deps))),
     answerAside: createActivity(work(limitTries(2, answerAside(deps)))),

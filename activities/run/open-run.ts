@@ -48,7 +48,7 @@ function listAlerts({ hooks }: Deps): readonly AlertKind[] {
   return (['waiting', 'failed', 'agentEnded'] as const).filter((kind) => hooks.has(kind));
 }
 
-/** Only sessions whose transcript tells of waits have endpoints, and agents have those of their session. */
+/** Only sessions whose transcript tells of waits have endpoints; agents have none of their own. */
 function listWebhooks({ webhooks }: Deps, { options, agent }: OpenRun): Pick<RunOpened, 'webhooks'> {
   const types = new Set(webhooks?.endpoints.flatMap(({ events }) => events));
   return types.size > 0 && options.recordWaits && !agent ? { webhooks: [...types] } : {};

@@ -23,31 +23,31 @@ const ANSWER_MS = 30_000;
 /** A worker waits for so many endpoints at once, so that slow ones leave it slots for sessions. */
 const MOST_AT_ONCE = 20;
 
-/** Status 410: the endpoint wants nothing any more. */
+/** The status of an endpoint that is closed for good. */
 const GONE = 410;
 
 const PREFIX = 'whsec_';
 
-const digest = (parts: readonly unknown[]): string =>
+const makeId = (parts: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 
 /** An endpoint keeps its id when its secret changes. */
-export const endpointId = ({ url }: Pick<WebhookEndpoint, 'url'>): string => digest([url]);
+export const endpointId = ({ url }: Pick<WebhookEndpoint, 'url'>): string => makeId([url]);
 
-/** Each endpoint has a sender for each session, which begins with the first event and ends with the last. */
+/** An endpoint has a sender for each session, from its first event to its last. */
 export function tellWebhooks({ webhooks }: Deps): (attempt: Attempt, input: TellWebhooks) => Promise<void> {
   return async ({ session, temporal }, { events, queue }) => {
     if (!temporal) throw new Error('there is no server to hand webhooks to');
     for (const endpoint of webhooks?.endpoints ?? []) {
-      const heard = events.filter(({ type }) => endpoint.events.includes(type));
-      if (heard.length === 0) continue;
+      const news = events.filter(({ type }) => endpoint.events.includes(type));
+      if (news.length === 0) continue;
       const input: SenderInput = { session, endpoint: endpointId(endpoint) };
       await temporal.workflow.signalWithStart(SENDER_TYPE, {
         workflowId: senderId(input),
         taskQueue: queue,
         args: [input],
         signal: SEND_SIGNAL,
-        signalArgs: [heard],
+        signalArgs: [news],
       });
     }
   };
@@ -58,11 +58,11 @@ export function sendWebhook(deps: Deps): (attempt: Attempt, input: SendWebhook) 
   let sending = 0;
   return async (attempt, input) => {
     const endpoint = deps.webhooks?.endpoints.find((one) => endpointId(one) === input.endpoint);
-    if (!endpoint) throw notSent('no endpoint of this worker has the address any more');
+    if (!endpoint) throw notSent('this worker has no endpoint at the address that the event is for');
     if (sending >= MOST_AT_ONCE) throw forAnotherWorker('Busy', `this worker sends ${sending} webhooks already`, true);
     sending += 1;
     try {
-      const problem = await post(deps, attempt, endpoint, input);
+      const problem = await postEvent(deps, attempt, endpoint, input);
       if (problem === null) return;
       const message = `a webhook to ${new URL(endpoint.url).origin} was not taken: ${problem}`;
       deps.log('warn', message, { session: input.session, attempt: attempt.number });
@@ -78,8 +78,8 @@ function notSent(message: string, nonRetryable = false): ApplicationFailure {
   return ApplicationFailure.create({ type: 'WebhookNotSent', message, nonRetryable, category });
 }
 
-/** Returns why it was not taken; null when it was. A redirect is no answer. */
-async function post(
+/** Returns why it was not taken; null when it was. Redirects are not followed. */
+async function postEvent(
   { webhooks, now, redact }: Deps,
   { signal }: Attempt,
   { url, secret }: WebhookEndpoint,
@@ -92,7 +92,7 @@ async function post(
     'content-type': 'application/json',
     'webhook-id': event.id,
     'webhook-timestamp': String(seconds),
-    'webhook-signature': sign(secret, `${event.id}.${seconds}.${body}`),
+    'webhook-signature': makeSignature(secret, `${event.id}.${seconds}.${body}`),
   };
   try {
     const answer = await (webhooks?.fetch ?? fetch)(url, {
@@ -113,13 +113,13 @@ async function post(
 export function eventOf({ session, endpoint, event: { type, at, count } }: SendWebhook): BetaWebhookEvent {
   return {
     type: 'event',
-    id: `wevt_${digest([session, type, at, count, endpoint])}`,
+    id: `wevt_${makeId([session, type, at, count, endpoint])}`,
     created_at: new Date(at).toISOString(),
     data: { type, id: session, organization_id: 'default', workspace_id: 'default' },
   };
 }
 
-function sign(secret: string, text: string): string {
+function makeSignature(secret: string, text: string): string {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
 }

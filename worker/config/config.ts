@@ -275,7 +275,7 @@ export const CONFIG_KEYS = {
   deferTools: forRuns<boolean | number>(z.union([z.boolean(), tokensSchema], 'give true, false or a number of tokens')),
   /** Servers whose tools are offered to runs, by name (L74). */
   mcpServers: forWorker<McpServers>(mcpServersSchema),
-  /** Servers that agents of the Managed Agents API may name (G54), and endpoints that hear of sessions (G70). */
+  /** Servers that agents of the Managed Agents API may name (G54), and webhooks (G70). */
   managed: forWorker<ManagedSettings>(managedSchema),
   /** Hosts and addresses that `web_fetch` may reach in addition to the public internet (L86). */
   webFetch: forWorker<WebSettings>(webFetchSchema),

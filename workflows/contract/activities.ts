@@ -53,7 +53,7 @@ export type Activities = {
   concludeLease(input: LeaseInput): Promise<void>;
 };
 
-/** The activities that a session schedules. The others serve callers of sessions, leases, and senders. */
+/** The activities that a session schedules. The others serve callers, leases and senders. */
 export type SessionActivities = Omit<Activities, 'storeText' | 'sendWebhook' | 'holdLease' | 'lapseLease' | 'concludeLease'>;
 
 /**

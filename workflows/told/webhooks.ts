@@ -1,6 +1,6 @@
 // Tells the endpoints of a worker's configuration how a managed session stands (G70). It looks
-// whenever the memo is written, so that whoever reads the session finds what was told, or what came
-// after it. An activity passes the news on, and the loop does not wait for it.
+// whenever the memo is written, so that a reader of the session finds the status that was told, or
+// a later one. An activity passes the events on, and the loop does not wait for it.
 import { CancellationScope, condition, patched, workflowInfo } from '@temporalio/workflow';
 import type { SessionActivities } from '../contract/activities.ts';
 import { isOfWorker } from '../contract/delegation.ts';
@@ -18,12 +18,12 @@ type TellingSession = {
   readonly waits: { readonly open: readonly WaitingCall[] };
 };
 
-/** `in_sandbox`: only calls for workers of an environment wait, and nobody else has to act. */
+/** `in_sandbox`: all calls that wait are for workers of an environment. */
 type Status = 'running' | 'in_sandbox' | 'requires_action' | 'at_budget' | 'rescheduled' | 'idle' | 'terminated';
 
 /**
- * A worker that is woken by the start of a run is woken again when its sandbox gets calls, which may
- * need another one.
+ * Calls of a sandbox may need another worker of its environment, which is woken as for a run that
+ * starts.
  */
 const EVENTS: Readonly<Record<Status, readonly WebhookType[]>> = {
   running: ['session.status_run_started'],
@@ -36,18 +36,18 @@ const EVENTS: Readonly<Record<Status, readonly WebhookType[]>> = {
 };
 
 /**
- * `heard`: what some endpoint asks for. `status` and `waits`: the session as it was told last.
+ * `types`: what some endpoint asks for. `status` and `waits`: the session as it was told last.
  * `open`: events that are not known to be passed on; a handover may pass one on twice.
  */
 export type WebhooksCarry = {
-  readonly heard: readonly WebhookType[];
+  readonly types: readonly WebhookType[];
   readonly status: Status | null;
   readonly waits: readonly string[];
   readonly count: number;
   readonly open: readonly WebhookEvent[];
 };
 
-const nothingTold: WebhooksCarry = { heard: [], status: null, waits: [], count: 0, open: [] };
+const nothingTold: WebhooksCarry = { types: [], status: null, waits: [], count: 0, open: [] };
 
 export class Webhooks {
   private readonly session: TellingSession;
@@ -60,27 +60,27 @@ export class Webhooks {
     this.begin();
   }
 
-  /** Undefined in a session that no endpoint has ever heard. */
+  /** Undefined in a session that has never had an endpoint. */
   get carry(): WebhooksCarry | undefined {
     return this.state === nothingTold ? undefined : this.state;
   }
 
   /** A run has opened on a worker whose endpoints ask for these events. */
-  hear(heard: readonly WebhookType[] = []): void {
-    if (heard.length > 0 || this.carry) this.state = { ...this.state, heard };
+  subscribe(types: readonly WebhookType[] = []): void {
+    if (types.length > 0 || this.carry) this.state = { ...this.state, types };
   }
 
   /** Tells what has changed since the last look. */
   look(): void {
-    const { heard, status: before, waits: known, count, open } = this.state;
-    if (heard.length === 0) return;
+    const { types, status: before, waits: known, count, open } = this.state;
+    if (types.length === 0) return;
     const status = statusOf(this.session);
     const waits = this.session.waits.open.map(waitKey);
     const isSame = status === before && waits.every((key) => known.includes(key));
     const isBack = status === 'running' && before === 'in_sandbox';
-    const types = isSame || isBack ? [] : EVENTS[status].filter((type) => heard.includes(type));
-    const events = types.map((type, index) => ({ type, at: Date.now(), count: count + index + 1 }));
-    this.state = { heard, status, waits, count: count + events.length, open: [...open, ...events] };
+    const news = isSame || isBack ? [] : EVENTS[status].filter((type) => types.includes(type));
+    const events = news.map((type, index) => ({ type, at: Date.now(), count: count + index + 1 }));
+    this.state = { types, status, waits, count: count + events.length, open: [...open, ...events] };
     this.begin();
   }
 
