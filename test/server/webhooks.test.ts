@@ -96,6 +96,24 @@ describe('a session that an endpoint hears', () => {
     expect(typesOf(receiver.taken)).toEqual(['status_run_started', 'status_rescheduled', ...RUN]);
   });
 
+  test('tells that it waits at its budget (G69 G70)', async () => {
+    const receiver = await webhookReceiver();
+    const usage = {
+      input_tokens: 500_000,
+      output_tokens: 0,
+      cache_read_input_tokens: 0,
+      cache_creation_input_tokens: 0,
+    };
+    const h = await withEndpoints([receiver.endpoint()], {
+      script: [reply([toolUse('glob', { pattern: '*' })], { usage }), reply('Done.')],
+    });
+    const session = await h.open('Go.', { ...managed, sessionBudgetUsd: 1, model: 'claude-sonnet-5-5' });
+    await until(() => receiver.taken.length === 3);
+    await session.handle.executeUpdate(UPDATES.setOptions, { args: [{ sessionBudgetUsd: null }, { by: 'ann' }] });
+    await until(() => receiver.taken.length === 5);
+    expect(typesOf(receiver.taken)).toEqual(['status_run_started', 'status_idled', 'budget_reached', ...RUN]);
+  });
+
   test('tells each once over a handover in each iteration (G70 L4)', async () => {
     const receiver = await webhookReceiver();
     const step = (name: string) => reply([toolUse('bash', { command: `touch ${name}` })]);

@@ -1,6 +1,6 @@
-// Sends to one endpoint what one session tells it (G70), one event after the other: it gets the next
-// when it has taken this one, or after three days. The session does not wait for it, and it ends
-// when nothing is left.
+// Sends to one endpoint what one session tells it (G70), one event after the other: the next goes
+// when this one was taken, or after three days. The session does not wait for it, and it ends when
+// nothing is left.
 import {
   ActivityFailure,
   ApplicationFailure,

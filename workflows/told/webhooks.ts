@@ -9,6 +9,7 @@ import { type WaitingCall, waitKey } from '../contract/waits.ts';
 import { WEBHOOKS_CHANGE, type WebhookEvent, type WebhookType } from '../contract/webhooks.ts';
 import type { RunState } from '../machine/state.ts';
 import type { Facts } from '../session/session-state.ts';
+import { throwUnlessFailure } from './alerts.ts';
 
 type TellingSession = {
   readonly ports: Pick<SessionActivities, 'tellWebhooks'>;
@@ -100,7 +101,8 @@ export class Webhooks {
     while (this.state.open.length > 0) {
       const { open: events } = this.state;
       const { ports, facts } = this.session;
-      await ports.tellWebhooks({ events, queue: workflowInfo().taskQueue, step: facts.nextStep() });
+      const telling = ports.tellWebhooks({ events, queue: workflowInfo().taskQueue, step: facts.nextStep() });
+      await telling.catch(throwUnlessFailure);
       this.state = { ...this.state, open: this.state.open.slice(events.length) };
     }
     this.isTelling = false;
