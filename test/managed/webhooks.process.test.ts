@@ -9,16 +9,20 @@ import { typesOf, webhookReceiver } from '../support/webhook-receiver.ts';
 import { bash, linesOf, managed, type Managed, resultsIn, sandbox, say, turnEnd } from './sandbox/stage.ts';
 
 test('an endpoint gets each in order, once by its id, over kill -9 of worker and server (G70)', async () => {
-  const receiver = await webhookReceiver((_, nth) => (nth === 0 ? new Promise(() => undefined) : 204));
+  let isBack = false;
+  const receiver = await webhookReceiver(() => (isBack ? 204 : new Promise<number>(() => undefined)));
   const stage = await managed(() => [reply('Done.')], { webhooks: [receiver.endpoint()] });
   await say(stage.client, stage.session, 'Go.');
-  await until(() => receiver.requests.length === 1);
+  await turnEnd(stage);
+  await until(() => receiver.requests.length > 0);
   for (const command of [stage.worker, stage.server]) command.signal('SIGKILL');
   await Promise.all([stage.worker.status, stage.server.status]);
+  isBack = true;
   await readyWorker(stage.place);
   await until(() => receiver.taken.length === 2);
   expect(typesOf(receiver.taken)).toEqual(['status_run_started', 'status_idled']);
-  expect(receiver.requests.map(({ id }) => id)).toEqual([receiver.taken[0]?.id, ...receiver.taken.map(({ id }) => id)]);
+  expect(receiver.requests.length).toBeGreaterThan(2);
+  expect([...new Set(receiver.requests.map(({ id }) => id))]).toEqual(receiver.taken.map(({ id }) => id));
   expect(receiver.taken.map(({ data }) => 'id' in data && data.id)).toEqual([stage.session, stage.session]);
 });
 
