@@ -33,10 +33,10 @@ test('webhooks alone start the sandboxes of a session, also when one has died in
     if (stage) await drain(stage, started);
     return 204;
   });
-  stage = await managed(
-    (log) => [bash(`echo one >> ${log}; sleep 600`), bash(`echo two >> ${log}`), reply('Done.')],
-    { webhooks: [receiver.endpoint(['session.status_run_started'])], lease: '20s' },
-  );
+  stage = await managed((log) => [bash(`echo one >> ${log}; sleep 600`), bash(`echo two >> ${log}`), reply('Done.')], {
+    webhooks: [receiver.endpoint(['session.status_run_started'])],
+    lease: '20s',
+  });
   const { client, session, log } = stage;
   await say(client, session, 'Go.');
   await until(() => linesOf(log).length === 1);

@@ -54,7 +54,10 @@ export type Activities = {
 };
 
 /** The activities that a session schedules. The others serve callers, leases and senders. */
-export type SessionActivities = Omit<Activities, 'storeText' | 'sendWebhook' | 'holdLease' | 'lapseLease' | 'concludeLease'>;
+export type SessionActivities = Omit<
+  Activities,
+  'storeText' | 'sendWebhook' | 'holdLease' | 'lapseLease' | 'concludeLease'
+>;
 
 /**
  * Answers a question that a person asks aside, from the conversation up to `head`, or up to the

@@ -44,7 +44,14 @@ export async function handOverSession(session: Session, run: RunCarry | null): P
   const delegated = { ...session.delegations.carry, ...session.pauses.carry };
   session.memoWriter.write();
   const { carry: webhooks } = session.webhooks;
-  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...parts, ...present({ webhooks }), ...delegated, run };
+  const carry: Carry = {
+    ...session.facts.now,
+    inbox: session.inbox.snapshot(),
+    ...parts,
+    ...present({ webhooks }),
+    ...delegated,
+    run,
+  };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
   const { first: _taken, ...input } = session.input;

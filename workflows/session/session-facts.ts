@@ -157,10 +157,7 @@ export function viewOf(
   };
 }
 
-type Parts = Pick<
-  Carry,
-  'alerts' | 'webhooks' | 'answered' | 'steered' | 'canceller' | 'once' | 'elicited' | 'pauses'
->;
+type Parts = Pick<Carry, 'alerts' | 'webhooks' | 'answered' | 'steered' | 'canceller' | 'once' | 'elicited' | 'pauses'>;
 
 /** Splits a handover into the parts that the session's parts take up again. `facts`: the rest. */
 export function splitCarry(carry: Carry): Parts & { readonly facts: CarriedFacts } {

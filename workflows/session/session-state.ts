@@ -179,7 +179,19 @@ type DelegationPart = 'agents' | 'early' | 'givenUp' | 'pauses';
  * questions and steering.
  */
 export type CarriedFacts = Readonly<
-  Omit<Carry, 'inbox' | 'alerts' | 'webhooks' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | DelegationPart>
+  Omit<
+    Carry,
+    | 'inbox'
+    | 'alerts'
+    | 'webhooks'
+    | 'answered'
+    | 'elicited'
+    | 'steered'
+    | 'canceller'
+    | 'once'
+    | 'run'
+    | DelegationPart
+  >
 >;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: SpentTotals };

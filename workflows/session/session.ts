@@ -91,7 +91,17 @@ export class Session {
     this.ports = createPorts(input.profile, this.hosting);
     this.sideWork = new SideWork(this.ports, (spend, more) => this.billLate(false, [{ spend, earlier: true }], more));
     this.inbox = new Inbox(carry.inbox);
-    const { alerts = [], webhooks, answered = [], steered, canceller, once, elicited, pauses, facts } = splitCarry(carry);
+    const {
+      alerts = [],
+      webhooks,
+      answered = [],
+      steered,
+      canceller,
+      once,
+      elicited,
+      pauses,
+      facts,
+    } = splitCarry(carry);
     this.pauses = new Pauses(this, pauses);
     this.steered = new SteeredLog(steered, canceller, new AskedOnce(input.sealed !== undefined, once));
     this.elicitations = new Elicitations(elicited);
