@@ -191,6 +191,7 @@ export async function createDeps(
     env,
     home: env['HOME'] || homedir(),
   };
+  const { webhooks: endpoints } = settings.managed ?? {};
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   const hosted = new HostedSessions(dataDir);
   const workspaces = readWorkspaces(env);
@@ -224,6 +225,7 @@ export async function createDeps(
       now: Date.now,
     }),
     hooks,
+    ...(endpoints && { webhooks: { endpoints, fetch: network?.fetch ?? fetch } }),
     ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, store, ...(skills && { skills }) }),
     afterStop: settings.afterStop ?? [],

@@ -36,12 +36,22 @@ const MAX_EMPTY_REPLIES = 3;
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   const open = createOpener(deps);
-  return async (attempt, input) => ({ ...(await open(attempt, input)), alerts: listAlerts(deps) });
+  return async (attempt, input) => ({
+    ...(await open(attempt, input)),
+    alerts: listAlerts(deps),
+    ...listWebhooks(deps, input),
+  });
 }
 
 /** Lists the alerts that some hook wants to be told of. */
 function listAlerts({ hooks }: Deps): readonly AlertKind[] {
   return (['waiting', 'failed', 'agentEnded'] as const).filter((kind) => hooks.has(kind));
+}
+
+/** Only sessions whose transcript tells of waits have endpoints; agents have none of their own. */
+function listWebhooks({ webhooks }: Deps, { options, agent }: OpenRun): Pick<RunOpened, 'webhooks'> {
+  const types = new Set(webhooks?.endpoints.flatMap(({ events }) => events));
+  return types.size > 0 && options.recordWaits && !agent ? { webhooks: [...types] } : {};
 }
 
 /** The number of warnings that a worker remembers to have given. */
