@@ -55,7 +55,13 @@ function isRunServer(value: unknown): value is RunServer {
   );
 }
 
-const isServerUrl = (url: string): boolean => /^https?:\/\//.test(url) && URL.canParse(url);
+/** A workflow has no URL parser: host and port are checked, and the worker parses the rest. */
+const ADDRESS = /^https?:\/\/(?:\[[\da-f:.]+\]|[^\s/?#\\:@[\]]+)(?::(\d{1,5}))?(?:[/?][^]*)?$/i;
+
+function isServerUrl(url: string): boolean {
+  const [address, port = '0'] = ADDRESS.exec(url) ?? [];
+  return address !== undefined && Number(port) <= 65_535;
+}
 
 function isToolConfig(value: unknown): value is ServerToolConfig {
   const { enabled, policy } = (value ?? {}) as Fields<ServerToolConfig>;
