@@ -55,13 +55,10 @@ function isRunServer(value: unknown): value is RunServer {
   );
 }
 
-/** A workflow has no URL parser: host and port are checked, and the worker parses the rest. */
-const ADDRESS = /^https?:\/\/(?:\[[\da-f:.]+\]|[^\s/?#\\:@[\]]+)(?::(\d{1,5}))?(?:[/?][^]*)?$/i;
+/** Node's URL, which Temporal's sandbox has too. */
+declare const URL: { canParse(url: string): boolean };
 
-function isServerUrl(url: string): boolean {
-  const [address, port = '0'] = ADDRESS.exec(url) ?? [];
-  return address !== undefined && Number(port) <= 65_535;
-}
+const isServerUrl = (url: string): boolean => /^https?:\/\//.test(url) && URL.canParse(url);
 
 function isToolConfig(value: unknown): value is ServerToolConfig {
   const { enabled, policy } = (value ?? {}) as Fields<ServerToolConfig>;
