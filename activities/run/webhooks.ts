@@ -13,8 +13,7 @@ import {
   type SendWebhook,
   type TellWebhooks,
 } from '../../workflows/contract/webhooks.ts';
-import { forAnotherWorker } from '../another-worker.ts';
-import type { Attempt } from '../attempt.ts';
+import { type Attempt, forAnotherWorker } from '../attempt.ts';
 import type { Deps, WebhookEndpoint } from '../deps.ts';
 
 /** Milliseconds for an endpoint's answer. */

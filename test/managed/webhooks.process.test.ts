@@ -52,7 +52,7 @@ async function drain(stage: Managed, started: ChildProcess[]): Promise<void> {
   const { client, environment: environmentId, key: environmentKey } = stage;
   const polling = { environmentId, environmentKey, drain: true, autoStop: false, blockMs: null };
   for await (const { id, data, secret } of client.beta.environments.work.poller(polling)) {
-    const item = { ANTHROPIC_WORK_ID: id, ANTHROPIC_SESSION_ID: data.id, ANTHROPIC_WORK_SECRET: secret };
+    const item = { ANTHROPIC_WORK_ID: id, ANTHROPIC_SESSION_ID: data.id, ANTHROPIC_WORK_SECRET: secret ?? '' };
     started.push(sandbox(stage, 'handle', { ...item, ANTHROPIC_ENVIRONMENT_ID: environmentId }));
   }
 }
