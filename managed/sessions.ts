@@ -410,7 +410,7 @@ export function statusOf({ item, description }: FoundSession): SessionStatus {
   if (item.archivedAt !== null) return 'terminated';
   if (description === null) return item.isStarted ? 'terminated' : 'idle';
   const { status, phase, unseen, waits = 0 } = description;
-  if (status !== 'open') return 'terminated';
+  if (status !== 'open' || phase === 'closed') return 'terminated';
   if (waits > 0 || isAtBudget({ description })) return 'idle';
   if (phase === 'parked') return 'rescheduling';
   return phase === 'idle' && !unseen ? 'idle' : 'running';

@@ -13,6 +13,7 @@ import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { hookFailureNotice } from '../hooks/hooks.ts';
 import { askSessionStart, type SessionStartWords } from './around-runs.ts';
 import { runFields } from '../../system/log.ts';
+import { listEndpoints } from './webhooks.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
 import { outputsOf } from '../../store/values/files.ts';
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
@@ -49,9 +50,10 @@ function listAlerts({ hooks }: Deps): readonly AlertKind[] {
 }
 
 /** Only sessions whose transcript tells of waits have endpoints; agents have none of their own. */
-function listWebhooks({ webhooks }: Deps, { options, agent }: OpenRun): Pick<RunOpened, 'webhooks'> {
-  const types = new Set(webhooks?.endpoints.flatMap(({ events }) => events));
-  return types.size > 0 && options.recordWaits && !agent ? { webhooks: [...types] } : {};
+function listWebhooks({ webhooks }: Deps, { options, agent }: OpenRun): Pick<RunOpened, 'webhooks' | 'endpoints'> {
+  const endpoints = listEndpoints(webhooks);
+  const types = new Set(endpoints.flatMap((endpoint) => endpoint.types));
+  return types.size > 0 && options.recordWaits && !agent ? { webhooks: [...types], endpoints } : {};
 }
 
 /** The number of warnings that a worker remembers to have given. */

@@ -6,6 +6,7 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import type { BetaWebhookEvent } from '@anthropic-ai/sdk/resources/beta/webhooks';
 import { whyFetchFailed } from '../../system/network.ts';
 import {
+  type AskingEndpoint,
   SEND_SIGNAL,
   SENDER_TYPE,
   senderId,
@@ -33,14 +34,21 @@ const makeId = (parts: readonly unknown[]): string =>
 /** An endpoint keeps its id when its secret changes. */
 export const endpointId = ({ url }: Pick<WebhookEndpoint, 'url'>): string => makeId([url]);
 
-/** An endpoint has a sender for each session, from its first event to its last. */
+/** Lists the endpoints of a worker's configuration. */
+export const listEndpoints = (webhooks: Deps['webhooks']): readonly AskingEndpoint[] =>
+  (webhooks?.endpoints ?? []).map((endpoint) => ({ id: endpointId(endpoint), types: endpoint.events }));
+
+/**
+ * An endpoint has a sender for each session, from its first event to its last. This worker need not
+ * have the endpoints of the one that opened the run: senders wait for a worker that does.
+ */
 export function tellWebhooks({ webhooks }: Deps): (attempt: Attempt, input: TellWebhooks) => Promise<void> {
-  return async ({ session, temporal }, { events, queue }) => {
+  return async ({ session, temporal }, { events, queue, endpoints = listEndpoints(webhooks) }) => {
     if (!temporal) throw new Error('there is no server to hand webhooks to');
-    for (const endpoint of webhooks?.endpoints ?? []) {
-      const news = events.filter(({ type }) => endpoint.events.includes(type));
+    for (const { id: endpoint, types } of endpoints) {
+      const news = events.filter(({ type }) => types.includes(type));
       if (news.length === 0) continue;
-      const input: SenderInput = { session, endpoint: endpointId(endpoint) };
+      const input: SenderInput = { session, endpoint };
       await temporal.workflow.signalWithStart(SENDER_TYPE, {
         workflowId: senderId(input),
         taskQueue: queue,

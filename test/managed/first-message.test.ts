@@ -39,6 +39,13 @@ describe('a first message', () => {
     expect(described.has(id)).toBe(false);
   });
 
+  test('that ends by itself is terminated before its workflow is over (G25 G70)', async () => {
+    const { client, id, send, described } = await withNewSession({});
+    await send();
+    described.set(id, { ...described.get(id)!, phase: 'closed' });
+    expect((await client.beta.sessions.retrieve(id)).status).toBe('terminated');
+  });
+
   test('whose server dies before the workflow starts leaves an idle session (G3)', async () => {
     let isKilled = true;
     const { client, id, send, restart } = await withNewSession({}, (_, start) => {

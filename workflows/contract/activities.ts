@@ -13,7 +13,7 @@ import type { LeaseInput } from './lease.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { RemainingBudget, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost, UserMessage } from './session.ts';
-import type { SendWebhook, TellWebhooks, WebhookType } from './webhooks.ts';
+import type { AskingEndpoint, SendWebhook, TellWebhooks, WebhookType } from './webhooks.ts';
 
 export type { AgentEnded, Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
 export type * from './calls.ts';
@@ -150,7 +150,11 @@ export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
  * `refused`: the run cannot start as asked; the sentence says why and what to do. `alerts`: the
  * alerts that the worker has hooks for; absent in what an earlier release opened.
  */
-export type RunOpened = { readonly alerts?: readonly AlertKind[]; readonly webhooks?: readonly WebhookType[] } & (
+export type RunOpened = {
+  readonly alerts?: readonly AlertKind[];
+  readonly webhooks?: readonly WebhookType[];
+  readonly endpoints?: readonly AskingEndpoint[];
+} & (
   | ({ readonly kind: 'opened'; readonly place?: WorkspacePlace; readonly host?: SessionHost } & RunSnapshot)
   | { readonly kind: 'refused'; readonly detail: string }
 );

@@ -30,20 +30,28 @@ export type WebhookEvent = { readonly type: WebhookType; readonly at: number; re
 export type ToldStatus =
   'running' | 'in_sandbox' | 'requires_action' | 'at_budget' | 'rescheduled' | 'idle' | 'terminated';
 
+/** An endpoint of the worker that opened a run, by its id, and what it asks for. */
+export type AskingEndpoint = { readonly id: string; readonly types: readonly WebhookType[] };
+
 /**
  * `types`: what some endpoint asks for. `status` and `waits`: the session as it was told last.
  * `open`: events that are not known to be passed on; a handover may pass one on twice.
  */
 export type WebhooksCarry = {
   readonly types: readonly WebhookType[];
+  readonly endpoints?: readonly AskingEndpoint[];
   readonly status: ToldStatus | null;
   readonly waits: readonly string[];
   readonly count: number;
   readonly open: readonly WebhookEvent[];
 };
 
-/** `queue`: the task queue of the session. `step` is that of this activity. */
+/**
+ * `endpoints`: whatever the configuration of the worker that passes the events on. `queue`: the task
+ * queue of the session. `step` is that of this activity.
+ */
 export type TellWebhooks = {
+  readonly endpoints?: readonly AskingEndpoint[];
   readonly events: readonly WebhookEvent[];
   readonly queue: string;
   readonly step: number;

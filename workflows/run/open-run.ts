@@ -36,7 +36,7 @@ export async function openAndRun(session: Session): Promise<void> {
   const ids = listMessages(idsFromPeople(messages));
   if ('alerts' in opened) {
     facts.knowAlerts(opened.alerts);
-    session.webhooks.subscribe(opened.webhooks);
+    session.webhooks.subscribe(opened);
   }
   const { snips } = facts.now;
   facts.dropSnips(snips);

@@ -14,6 +14,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { activityType, type RegisteredActivities } from '../contract/activities.ts';
+import { findUndecodable } from '../contract/undecodable.ts';
 import { isWebhookEvent, SEND_SIGNAL, type SenderInput, type WebhookEvent } from '../contract/webhooks.ts';
 
 /** Milliseconds from an event until it is given up. */
@@ -63,8 +64,13 @@ async function sendOne({ session, endpoint }: SenderInput, event: WebhookEvent):
   }
 }
 
-/** Anyone who reaches the server can start it with anything. */
+/**
+ * Anyone who reaches the server can start it with anything. An argument that another worker can read
+ * waits for that worker.
+ */
 function parseInput(argument: unknown): SenderInput {
+  const unread = findUndecodable(argument);
+  if (unread?.elsewhere) throw new Error(`the argument ${unread.why}`);
   const { session, endpoint, waiting = [] } = (argument ?? {}) as Readonly<Record<string, unknown>>;
   const isReadable = typeof session === 'string' && typeof endpoint === 'string' && Array.isArray(waiting);
   if (isReadable) return argument as SenderInput;

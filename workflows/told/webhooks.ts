@@ -2,8 +2,9 @@
 // whenever the memo is written, so that a reader of the session finds the status that was told, or
 // a later one. An activity passes the events on, and the loop does not wait for it.
 import { CancellationScope, condition, patched, workflowInfo } from '@temporalio/workflow';
-import type { SessionActivities } from '../contract/activities.ts';
+import type { RunOpened, SessionActivities } from '../contract/activities.ts';
 import { isOfWorker } from '../contract/delegation.ts';
+import { present } from '../contract/present.ts';
 import type { Phase } from '../contract/session.ts';
 import { type WaitingCall, waitKey } from '../contract/waits.ts';
 import { type ToldStatus, WEBHOOKS_CHANGE, type WebhooksCarry, type WebhookType } from '../contract/webhooks.ts';
@@ -52,8 +53,8 @@ export class Webhooks {
   }
 
   /** A run has opened on a worker whose endpoints ask for these events. */
-  subscribe(types: readonly WebhookType[] = []): void {
-    if (types.length > 0 || this.carry) this.state = { ...this.state, types };
+  subscribe({ webhooks: types = [], endpoints }: Pick<RunOpened, 'webhooks' | 'endpoints'>): void {
+    if (types.length > 0 || this.carry) this.state = { ...this.state, types, ...present({ endpoints }) };
   }
 
   /** Tells what has changed since the last look. */
@@ -66,7 +67,7 @@ export class Webhooks {
     const isBack = status === 'running' && before === 'in_sandbox';
     const news = isSame || isBack ? [] : EVENTS[status].filter((type) => types.includes(type));
     const events = news.map((type, index) => ({ type, at: Date.now(), count: count + index + 1 }));
-    this.state = { types, status, waits, count: count + events.length, open: [...open, ...events] };
+    this.state = { ...this.state, status, waits, count: count + events.length, open: [...open, ...events] };
     this.begin();
   }
 
@@ -84,9 +85,10 @@ export class Webhooks {
 
   private async tellAll(): Promise<void> {
     while (this.state.open.length > 0) {
-      const { open: events } = this.state;
+      const { open: events, endpoints } = this.state;
       const { ports, facts } = this.session;
-      const telling = ports.tellWebhooks({ events, queue: workflowInfo().taskQueue, step: facts.nextStep() });
+      const news = { events, queue: workflowInfo().taskQueue, step: facts.nextStep(), ...present({ endpoints }) };
+      const telling = ports.tellWebhooks(news);
       await telling.catch(throwUnlessFailure);
       this.state = { ...this.state, open: this.state.open.slice(events.length) };
     }
