@@ -27,6 +27,9 @@ export const eventId = (...parts: readonly (string | number)[]): string => `sevt
 /** Returns the id of the thread that is the session, or that an agent's session is. */
 export const threadId = (session: string): string => `sthr_${nameOf([session, 'thread'])}`;
 
+/** Returns the id of the outcome that an event defines. */
+export const outcomeId = (event: string): string => `outc_${nameOf([event, 'outcome'])}`;
+
 function nameOf(parts: readonly (string | number)[]): string {
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   const bits = BigInt(`0x${digest.slice(0, 34)}`) >> 2n;

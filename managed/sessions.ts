@@ -18,7 +18,8 @@ import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
-import type { EventFact } from './events/parts.ts';
+import { pendingOutcome, showOutcome } from './events/outcome-parts.ts';
+import type { EventFact, Outcome, Projection } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
@@ -160,6 +161,8 @@ export class Sessions {
       ? await timelines.newest(id)
       : await timelines.upTo(id, description?.head ?? null);
     const spending = spentSoFar(projection);
+    const outcomes = outcomesOf(found, projection);
+    const bodies = await timelines.bodies(outcomes.map(({ description: text }) => text));
     return {
       id,
       type: 'session',
@@ -170,7 +173,7 @@ export class Sessions {
       deployment_id: null,
       environment_id: item.environment,
       metadata: { ...item.metadata },
-      outcome_evaluations: [],
+      outcome_evaluations: outcomes.map((one) => showOutcome(one, bodies)),
       resources: [],
       stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
@@ -272,6 +275,19 @@ export class Sessions {
     for (const { session } of projection.threads)
       if ((await this.look(session, found.item)).description) await ports.removeWorkflow(session as SessionId);
     await ports.removeWorkflow(found.id as SessionId);
+  }
+
+  /**
+   * Notes an outcome before it is sent. Throws ManagedError when the session has ended, or another
+   * outcome is open.
+   */
+  async noteOutcome(found: FoundSession, by: string, outcome: NonNullable<SessionItem['outcome']>): Promise<void> {
+    await this.change(found.id, by, (now) => {
+      if (now.archivedAt !== null) throw archivedProblem(found.id);
+      if (now.outcome?.event === outcome.event) return now;
+      if (now.outcome?.event !== found.item.outcome?.event) throw outcomeProblem('another one was just sent');
+      return { ...now, outcome };
+    });
   }
 
   /** Notes that the workflow is about to start. Throws ManagedError when the session has ended. */
@@ -379,6 +395,17 @@ function perdureFacts(description: SessionDescription | null): Extension {
   const { phase, waitsFor } = description;
   return { perdure: { phase, ...(waitsFor !== undefined && { waits_for: waitsFor }) } };
 }
+
+/** All outcomes of a session; one that was sent and not taken up yet is the last. */
+export function outcomesOf(found: FoundSession, { outcomes }: Pick<Projection, 'outcomes'>): readonly Outcome[] {
+  const { outcome: sent } = found.item;
+  if (!sent || statusOf(found) === 'idle') return outcomes;
+  const pending = pendingOutcome(sent.event, sent.description);
+  return outcomes.some(({ id }) => id === pending.id) ? outcomes : [...outcomes, pending];
+}
+
+export const outcomeProblem = (why: string, param?: string): ManagedError =>
+  invalid(`Only one outcome is supported at a time: ${why}`, param, 'outcome_active');
 
 /** A call that waits for whom no event tells of is part of a running turn. */
 export function statusOf({ item, description }: FoundSession): SessionStatus {

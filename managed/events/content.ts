@@ -7,13 +7,13 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { MessageBody, Outcome, StoredMedium } from '../../client/index.ts';
 import type { Bodies } from '../../client/faces/types.ts';
-import { mediaKey } from '../../store/log/bodies.ts';
+import { bodyText, mediaKey } from '../../store/log/bodies.ts';
 
 type Block = BetaManagedAgentsTextBlock | BetaManagedAgentsImageBlock | BetaManagedAgentsDocumentBlock;
 
 /** The text of a message with its media in their places. */
 export function contentOfMessage(body: MessageBody, bodies: Bodies): Block[] {
-  const text = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');
+  const text = bodyText(body, bodies);
   const blocks: Block[] = [];
   let from = 0;
   for (const medium of body.media ?? []) {

@@ -1,7 +1,7 @@
 // What an entry becomes: parts with ids, and what later entries need to know. Ids are made from
 // what a part stands for (G33).
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Entry, Spend } from '../../client/index.ts';
+import type { Entry, MessageBody, Spend } from '../../client/index.ts';
 import type { Bodies } from '../../client/faces/types.ts';
 import type { CallJudgement } from '../../store/log/entries.ts';
 import { noSpend } from '../../workflows/contract/loop.ts';
@@ -70,6 +70,20 @@ export type OpenWait = {
   readonly isStopping?: true;
 };
 
+/**
+ * How an outcome stands: `start` names the span of its newest grading, '' before the first;
+ * `completedAt` is in milliseconds since the epoch, null while it is open.
+ */
+export type Outcome = {
+  readonly id: string;
+  readonly description: MessageBody;
+  readonly iteration: number;
+  readonly start: string;
+  readonly result: string;
+  readonly explanation: string | null;
+  readonly completedAt: number | null;
+};
+
 /** What later entries need to know of those before. */
 export type Projection = {
   readonly session: string;
@@ -93,6 +107,8 @@ export type Projection = {
   readonly waiting: readonly OpenWait[];
   /** All threads, in the order in which they began. */
   readonly threads: readonly Thread[];
+  /** All outcomes, in the order in which runs took them up; the last one alone may be open. */
+  readonly outcomes: readonly Outcome[];
   readonly interrupts: number;
   /** The last item of work of the last report about workers without heartbeats. */
   readonly silent: string;
@@ -120,6 +136,7 @@ export const emptyProjection = (session: string): Projection => ({
   calls: {},
   waiting: [],
   threads: [],
+  outcomes: [],
   interrupts: 0,
   silent: '',
   spending: { spend: noSpend, ms: 0 },

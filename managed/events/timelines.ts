@@ -2,8 +2,8 @@
 // has stored, and what it stores first. Projections are kept and extended, never stored (G1).
 import { z } from 'zod';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Entry } from '../../client/index.ts';
-import type { BodyReader, NewestStep, View } from '../../client/faces/types.ts';
+import type { Entry, MessageBody } from '../../client/index.ts';
+import type { Bodies, BodyReader, NewestStep, View } from '../../client/faces/types.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
 import { readStoredHead, readStoredOutcome } from '../../store/log/step-records.ts';
@@ -12,7 +12,7 @@ import { emptyView, loadView } from '../../store/view/view.ts';
 import { createViewCache } from '../../store/view/view-cache.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
-import { type CallKey, type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
+import { type CallKey, type Hash, isHash, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { ManagedPorts } from '../ports.ts';
 import { emptyProjection, type EventFact, type Projection } from './parts.ts';
 import { projectEntries } from './project.ts';
@@ -88,6 +88,11 @@ export class Timelines {
       certain.push(append);
     }
     return prepareAppend(view, certain, { store, readOutcome });
+  }
+
+  /** Reads texts of messages that are stored apart. Throws StoreError. */
+  bodies(texts: readonly MessageBody[]): Promise<Bodies> {
+    return this.#readBodies(texts.map((body) => ({ kind: 'user', id: '' as MessageId, body })));
   }
 
   /** Makes the events, with the texts and media that are stored apart. Throws StoreError. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Store } from '../../client/index.ts';
+import type { MessageBody, Store } from '../../client/index.ts';
 import { ResourceLog, type Resources } from '../../store/values/resource-log.ts';
 import { parseStored, StoreError } from '../../store/values/store.ts';
 import { RecentMap } from '../../system/recent-map.ts';
@@ -42,6 +42,8 @@ export type SessionItem = {
   readonly isStarting?: true;
   /** By the session of each thread that was archived, when that was. */
   readonly archivedThreads?: Readonly<Record<string, number>>;
+  /** The newest outcome that was sent: its event, and its description. */
+  readonly outcome?: { readonly event: string; readonly description: MessageBody };
   /** Whether a workflow was started: a session without messages has none (G3). */
   readonly isStarted: boolean;
 };

@@ -36,7 +36,7 @@ export const held: {
   readonly agentUpdate: Held<typeof agentUpdate, AgentUpdateParams>;
   readonly environmentCreate: Held<typeof environmentCreate, EnvironmentCreateParams>;
   readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
-  readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'initial_events' | 'resources'>;
+  readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'resources'>;
   readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent'>;
   readonly events: [Same<SentEvent, Events>, true];
 } = {

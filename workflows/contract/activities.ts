@@ -8,6 +8,7 @@ import type { FilesPreview, FilesRewound, RewindFiles } from './rewind.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { HostLeft, LeaveHost, TakenOver, TakeOver, WorkspacePlace } from './hosts.ts';
+import type { GradeGoal, GradeResult } from './goals.ts';
 import type { Hash } from './ids.ts';
 import type { LeaseInput } from './lease.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
@@ -19,7 +20,7 @@ export type * from './calls.ts';
 export type * from './append.ts';
 export type * from './model-call.ts';
 export type * from './rewind.ts';
-export type { WorkspacePlace };
+export type { GradeGoal, GradeResult, WorkspacePlace };
 
 /** Every activity is safe to attempt twice. */
 export type Activities = {
@@ -32,6 +33,7 @@ export type Activities = {
   prepareCompaction(input: PrepareCompaction): Promise<PreparedCompaction>;
   collapse(input: Collapse): Promise<CollapseResult>;
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
+  gradeGoal(input: GradeGoal): Promise<GradeResult>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
   answerAside(input: AnswerAside): Promise<AsideEnd>;
   afterStop(input: AfterStop): Promise<{ readonly spend: Spend; readonly suggestion?: string } | null>;
