@@ -1,10 +1,12 @@
-// Grades the goal of a run that would end by itself (X10, G72): a model reads what was asked for, what
-// the run did and said, and the files that it changed, in a context of its own. The grade is stored
-// with its cost. Safe to attempt twice: the step record returns what an earlier attempt stored.
+// Grades the goal of a run that would end by itself (X10, G72): by the exit status of its command, or
+// by a model that reads, in a context of its own, what was asked for, done and said, and the files.
+// The grade is stored with its cost, and an attempt after that returns it. A command whose worker
+// died runs again.
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { GradeGoal, GradeResult } from '../workflows/contract/activities.ts';
 import type { GradedNotice } from '../workflows/contract/goals.ts';
+import { callKey } from '../workflows/contract/ids.ts';
 import { CHARACTERS_PER_TOKEN } from '../workflows/contract/tokens.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import type { Entry } from '../store/log/entries.ts';
@@ -85,7 +87,8 @@ type Opinion = { readonly isMet: boolean; readonly isApplicable: boolean; readon
 async function grade(step: GradeStep): Promise<GradeResult> {
   const wait = await readRemainingWait(step, step.small.tries());
   if (wait) return settleGrading(step, wait.tries, afterWait(wait, wait.tries, step.config));
-  const answer = await askGrader(step);
+  const { command } = step.input.goal;
+  const answer = await (command === undefined ? askGrader(step) : runCommand(step, command));
   if (answer.kind === 'aborted') return { kind: 'nothing', spend: step.small.spend() };
   if (answer.kind === 'failed') return handleFailure(step, answer.failure);
   return storeGrade(step, answer.opinion);
@@ -105,9 +108,10 @@ type GraderAnswer =
 
 async function askGrader(step: GradeStep): Promise<GraderAnswer> {
   const { deps, small, input, extended } = step;
-  const task = writeTask(await readRubric(deps, input));
+  const rubric = await readRubric(deps, input);
+  const task = writeTask(rubric);
   const room = Math.floor(small.room(MAX_TOKENS, CHARACTERS_PER_TOKEN)) - task.length - SYSTEM.length;
-  if (room <= 0) return failedAnswer('failed', `the rubric has ${task.length} characters, which the grader cannot hold`);
+  if (room <= 0) return failedAnswer('failed', `the rubric has ${rubric.length} characters, which the grader cannot hold`);
   const files = await readChangedFiles(step, room * FILES_SHARE);
   const entries = entriesOf(extended).map(withoutGoal);
   const run = await renderFinishedRun(deps, entries, 'all', room - files.length);
@@ -122,6 +126,30 @@ const failedAnswer = (kind: 'failed' | 'empty', detail: string): GraderAnswer =>
   kind: 'failed',
   failure: { kind, detail },
 });
+
+/** The key of the command follows those of the blocks of any reply; each attempt has one of its own. */
+const COMMAND_INDEX = 1_000_000;
+/** The most that `bash` gives a command. */
+const COMMAND_MS = 600_000;
+
+/** Runs the command as `bash` does, with what the rules and hooks of the run say of it. */
+async function runCommand({ deps, attempt, input, config }: GradeStep, command: string): Promise<GraderAnswer> {
+  const { head, iteration } = input;
+  if (head === null) throw new Error('a goal is graded before any reply');
+  // With `exit` after it, a status of 1 is no answer of the command, as it is of grep.
+  const bash = { command: `${command}\nexit`, timeout: COMMAND_MS };
+  const block = { index: COMMAND_INDEX, id: 'goal', name: 'bash', input: bash };
+  const key = callKey(config.chain, head, COMMAND_INDEX + attempt.number);
+  const run = { key, safe: false, iteration, say: () => {} };
+  // Whoever set the command need not be asked about it; deny and ask rules hold.
+  const end = await deps.tools.bind(config, block, { granted: ['bash'] }).runClaimed({ ...attempt, number: 1 }, run);
+  if (!('outcome' in end)) return failedAnswer('failed', 'a rule asks about the goal command, and nobody can be asked');
+  const { content, isError, log } = end.outcome;
+  if (attempt.abortedBy() === 'stop') return { kind: 'aborted' };
+  if (log.decision !== 'allowed' || log.outcome === 'unknown') return failedAnswer('failed', content.slice(0, LONGEST_TEXT));
+  const text = wellFormedText(content.slice(-LONGEST_TEXT)) || 'exit status 0';
+  return { kind: 'opinion', opinion: { isMet: !isError, isApplicable: true, text } };
+}
 
 async function readRubric({ store }: Pick<Deps, 'store'>, { goal: { rubric } }: GradeGoal): Promise<string> {
   return rubric.kind === 'text' ? rubric.text : new TextDecoder().decode(await store.get(rubric.hash));

@@ -80,7 +80,7 @@ describe('the grader', () => {
     writeFileSync(join(root, '..', 'secret.txt'), 'a secret');
     const names = ['a.txt', 'gone.txt', '../secret.txt'];
     const counts = { files: 3, bytes: 1, added: 3, changed: 0, deleted: 0, insertions: 1, deletions: 0 };
-    const files: Entry = { kind: 'files', roots: [{ root, id: 'b', parent: 'a', ...counts, names }], at: 0 };
+    const files: Entry = { kind: 'files', roots: [{ root, id: 'b'.repeat(40), parent: 'a'.repeat(40), ...counts, names }], at: 0 };
     const { deps, input, texts } = await bench([says('met')], { entries: [files] });
     const config = { ...(await deps.config(input.config)), cwd: root };
     await gradeGoal({ ...deps, config: Object.assign(async () => config, deps.config) })(attemptOf(), input);

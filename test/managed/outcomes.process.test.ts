@@ -164,7 +164,7 @@ test('an outcome that is missed in its last round has one more turn, and another
 test('kill -9 of the worker while its grader is asked: it is asked again, and its grade stands once (G72)', async () => {
   const { send, idle, model, worker, place, listed, evaluations } = await managed([
     reply('Done.'),
-    fault({ kind: 'stall' }),
+    fault({ silence: true }),
     says('met'),
   ]);
   await send(outcome());
@@ -183,7 +183,7 @@ test('kill -9 of the worker while its grader is asked: it is asked again, and it
 });
 
 test('an interrupt while the grader is asked ends the outcome as interrupted (G72)', async () => {
-  const { send, idle, model, evaluations } = await managed([reply('Done.'), fault({ kind: 'stall' })]);
+  const { send, idle, model, evaluations } = await managed([reply('Done.'), fault({ silence: true })]);
   await send(outcome());
   await until(() => model.requests.length === 2);
   await send({ type: 'user.interrupt' });

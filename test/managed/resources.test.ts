@@ -318,7 +318,7 @@ describe('sessions', () => {
   const parts = [
     ['resources', { resources: [{ type: 'file', file_id: 'f' }] }],
     ['vault_ids', { vault_ids: ['v'] }],
-    ['initial_events.0.type', { initial_events: [{ type: 'user.define_outcome', description: 'x' }] }],
+    ['initial_events.0.type', { initial_events: [{ type: 'system.message', content: [] }] }],
   ] as const;
   test.each(parts)('are refused by name for %s (G4)', async (param, part) => {
     const { ask, agent, calls } = await withSession();

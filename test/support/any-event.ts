@@ -32,6 +32,10 @@ export function anyRules({ nat, bool, pick }: Random): Rules {
   };
 }
 
+/** Every other run has a goal. */
+export const anyGoal = ({ bool, nat }: Random): Pick<RunState, 'goal'> =>
+  bool() ? { goal: { rubric: { kind: 'text', text: 'x' }, rounds: 1 + nat(3), graded: 0 } } : {};
+
 function anyModel(summarizesItself: boolean): ModelLimits {
   return { ...model, ...(summarizesItself && { summarizesItself }) };
 }
