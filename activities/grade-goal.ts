@@ -1,11 +1,11 @@
-// Grades the goal of a run that would end by itself (X10, G72): by the exit status of its command, or
-// by a model that reads, in a context of its own, what was asked for, done and said, and the files.
+// Grades the goal of a run that would end by itself (X10, G72): by the exit status of its command,
+// or by a model that reads, in a context of its own, what was asked for, done and said, and files.
 // The grade is stored with its cost, and an attempt after that returns it. A command whose worker
 // died runs again.
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { GradeGoal, GradeResult } from '../workflows/contract/activities.ts';
-import type { GradedNotice } from '../workflows/contract/goals.ts';
+import type { Grade, GradedNotice } from '../workflows/contract/goals.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { CHARACTERS_PER_TOKEN } from '../workflows/contract/tokens.ts';
 import type { RunConfig } from '../store/configuration.ts';
@@ -74,7 +74,7 @@ export function gradeGoal(deps: GradeDeps): (attempt: Attempt, input: GradeGoal)
       const extended = await deps.transcripts.extend(session, input.head, append);
       announceEntries(live, extended.added);
       const small = openSmallModel(deps, attempt, config, input);
-      const result = known ?? (await grade({ deps, attempt, input, config, live, extended, record, small }));
+      const result = known ?? (await makeGrade({ deps, attempt, input, config, live, extended, record, small }));
       await tellStored(deps, live, extended, result);
       return endWithResult(live, result);
     });
@@ -82,9 +82,9 @@ export function gradeGoal(deps: GradeDeps): (attempt: Attempt, input: GradeGoal)
 }
 
 /** What a grader says before it is stored. */
-type Opinion = { readonly isMet: boolean; readonly isApplicable: boolean; readonly text: string };
+type Opinion = { readonly grade: Exclude<Grade, 'rounds_spent'>; readonly text: string };
 
-async function grade(step: GradeStep): Promise<GradeResult> {
+async function makeGrade(step: GradeStep): Promise<GradeResult> {
   const wait = await readRemainingWait(step, step.small.tries());
   if (wait) return settleGrading(step, wait.tries, afterWait(wait, wait.tries, step.config));
   const { command } = step.input.goal;
@@ -127,7 +127,7 @@ const failedAnswer = (kind: 'failed' | 'empty', detail: string): GraderAnswer =>
   failure: { kind, detail },
 });
 
-/** The key of the command follows those of the blocks of any reply; each attempt has one of its own. */
+/** The keys of commands follow those of the blocks of any reply; each attempt has its own. */
 const COMMAND_INDEX = 1_000_000;
 /** The most that `bash` gives a command. */
 const COMMAND_MS = 600_000;
@@ -148,7 +148,7 @@ async function runCommand({ deps, attempt, input, config }: GradeStep, command: 
   if (attempt.abortedBy() === 'stop') return { kind: 'aborted' };
   if (log.decision !== 'allowed' || log.outcome === 'unknown') return failedAnswer('failed', content.slice(0, LONGEST_TEXT));
   const text = wellFormedText(content.slice(-LONGEST_TEXT)) || 'exit status 0';
-  return { kind: 'opinion', opinion: { isMet: !isError, isApplicable: true, text } };
+  return { kind: 'opinion', opinion: { grade: isError ? 'not_met' : 'met', text } };
 }
 
 async function readRubric({ store }: Pick<Deps, 'store'>, { goal: { rubric } }: GradeGoal): Promise<string> {
@@ -205,15 +205,15 @@ function readOpinion(text: string): Opinion | null {
   const answer = output.kind === 'value' ? answerSchema.safeParse(output.value).data : undefined;
   if (!answer) return null;
   const why = wellFormedText(answer.why.trim().slice(0, LONGEST_TEXT));
-  return { isMet: answer.grade === 'met', isApplicable: answer.grade !== 'not_applicable', text: why };
+  return { grade: answer.grade, text: why };
 }
 
-async function storeGrade(step: GradeStep, { isMet, isApplicable, text }: Opinion): Promise<GradeResult> {
+async function storeGrade(step: GradeStep, { grade, text }: Opinion): Promise<GradeResult> {
   const { deps, input, extended, record, small } = step;
   const { round, goal } = input;
   const spend = small.spend();
-  const missed = round >= goal.rounds ? 'rounds_spent' : 'not_met';
-  const facts = { grade: isMet ? 'met' : isApplicable ? missed : 'not_applicable', text, spend } as const;
+  const isLast = grade === 'not_met' && round >= goal.rounds;
+  const facts = { grade: isLast ? ('rounds_spent' as const) : grade, text, spend };
   const notice: GradedNotice = { kind: 'graded', round, ...facts, at: deps.now() };
   const next = deps.transcripts.next(extended, [{ kind: 'notice', notice }]);
   const { result, first } = await record.record({ kind: 'graded', head: next.hash, ...facts }, next.bytes);

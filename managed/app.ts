@@ -24,6 +24,8 @@ const PATH = '/v1';
 /** Bytes of a body (G95). */
 const LARGEST_BODY = 8 * 1024 * 1024;
 const BETA = 'managed-agents-2026-04-01';
+/** Programs of its preview send this besides. */
+const PREVIEW = `${BETA}-research-preview`;
 const STREAMS: ReadonlySet<string> = new Set(['sessions.events.stream', 'sessions.threads.events.stream']);
 
 type Vars = { readonly Variables: { caller: Caller; requestId: string } };
@@ -98,7 +100,7 @@ function answerError(context: Request, error: unknown, { log }: Pick<ManagedPort
 /** Any other beta means nothing here and is passed over (G17, G18). */
 function refuseOtherBeta(header = ''): void {
   const names = header.split(',').map((name) => name.trim());
-  const other = names.find((name) => name.startsWith('managed-agents-') && name !== BETA);
+  const other = names.find((name) => name.startsWith('managed-agents-') && name !== BETA && name !== PREVIEW);
   if (other !== undefined) throw invalid(`anthropic-beta: "${other.slice(0, 80)}" is not served, ${BETA} is`);
 }
 

@@ -157,7 +157,8 @@ export class Sessions {
   async show(found: FoundSession): Promise<BetaManagedAgentsSession> {
     const { id, item, description } = found;
     const { timelines } = this.#parts;
-    const { projection } = isAtBudget(found)
+    const isNewer = isAtBudget(found) || (item.outcome !== undefined && statusOf(found) !== 'idle');
+    const { projection } = isNewer
       ? await timelines.newest(id)
       : await timelines.upTo(id, description?.head ?? null);
     const spending = spentSoFar(projection);
@@ -399,7 +400,8 @@ function perdureFacts(description: SessionDescription | null): Extension {
 /** All outcomes of a session; one that was sent and not taken up yet is the last. */
 export function outcomesOf(found: FoundSession, { outcomes }: Pick<Projection, 'outcomes'>): readonly Outcome[] {
   const { outcome: sent } = found.item;
-  if (!sent || statusOf(found) === 'idle') return outcomes;
+  const status = statusOf(found);
+  if (!sent || status === 'idle' || status === 'terminated') return outcomes;
   const pending = pendingOutcome(sent.event, sent.description);
   return outcomes.some(({ id }) => id === pending.id) ? outcomes : [...outcomes, pending];
 }
