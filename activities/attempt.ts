@@ -2,8 +2,7 @@
 // test without a server.
 import type { Client } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import type { People } from '../tools/people/ask-people.ts';
-import type { FiringsSeen } from '../tools/people/ask-server.ts';
+import type { People, FiringsSeen } from '../tools/people/ask-people.ts';
 import { setMaxListeners } from 'node:events';
 import type { AbortCause } from '../tools/tool.ts';
 

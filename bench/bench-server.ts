@@ -118,6 +118,7 @@ async function runLoad(client: Client, place: BenchPlace, load: Load): Promise<R
     taskQueue,
     model: model?.url ?? null,
     folders,
+    isSampled: sessions === 1,
     ...present({ snapshots }),
     ...(sealed && { keys: place.keys }),
   });

@@ -3,13 +3,14 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { invalid } from './errors.ts';
+import { formatTime } from './ids.ts';
 
 const DEFAULT_LIMIT = 20;
 const MOST = 1_000;
 
 export type Order = 'asc' | 'desc';
 
-/** What a cursor belongs to. `filter` is everything that chooses items, except limit and page. */
+/** A list that a cursor belongs to. `filter`: all that chooses items, except limit and page. */
 export type ListRequest = {
   readonly list: string;
   readonly order: Order;
@@ -17,6 +18,18 @@ export type ListRequest = {
   readonly limit?: number | undefined;
   readonly page?: string | null | undefined;
 };
+
+/** A resource of the log. `createdAt`: milliseconds since the epoch. */
+type Placed = readonly [id: string, item: { readonly createdAt: number }];
+
+/** Returns the place of a resource in a list that is sorted by creation. */
+export const placeOf = ([id, { createdAt }]: Placed): string => `${formatTime(createdAt)} ${id}`;
+
+/** Sorts resources as their places sort, without making any: a list may have very many. */
+export function sortByCreation<Item extends Placed>(items: readonly Item[], order: Order = 'desc'): readonly Item[] {
+  const sign = order === 'asc' ? 1 : -1;
+  return items.toSorted(([a, { createdAt }], [b, other]) => sign * (createdAt - other.createdAt || (a < b ? -1 : 1)));
+}
 
 /** `place` sorts an item as text. `back`: the page before it. */
 type Cursor = { readonly place: string; readonly back: boolean };

@@ -4,12 +4,10 @@ import type {
   BetaManagedAgentsSendSessionEvents,
   BetaManagedAgentsUserMessageEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { PromptBlock } from '../client/index.ts';
-import type { GoalOnce } from '../client/sessions/message.ts';
-import { parsePrompt, type Prompt } from '../client/sessions/prompt.ts';
-import { ClientProblem } from '../client/problem.ts';
-import { storeTextBody } from '../store/log/bodies.ts';
-import { isOfWorker } from '../workflows/contract/delegation.ts';
+import { isOfWorker, parsePrompt } from '../client/faces/outside.ts';
+import { storeTextBody } from '../client/faces/stored.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { GoalOnce, Prompt, PromptBlock } from '../client/faces/types.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { isOpen } from './events/outcome-parts.ts';

@@ -2,7 +2,7 @@
 // their number (L74). What it finds is sent from the next reply on.
 import { z } from 'zod';
 import { clip, onOneLine } from '../system/text.ts';
-import { estimateTokens } from '../workflows/contract/tokens.ts';
+import { estimateTokens } from '../workflows/contract/loop.ts';
 import { FIND_TOOLS, findServerName, SERVER_PREFIX } from './listed.ts';
 import { buildDefinition, deriveRegistry, type ToolDefinition, type ToolRegistry } from './registry.ts';
 import { defineTool, type Tool, ToolFailure, type ToolOutput } from './tool.ts';

@@ -14,7 +14,7 @@ import { inView } from '../../store/view/in-view.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
 import { projectView } from '../../store/view/project.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import type { ModelRequest } from '../deps.ts';
+import type { ModelRequest } from '../model-deps.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';
 

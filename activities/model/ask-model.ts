@@ -14,7 +14,7 @@ import { judgeMessage } from './judge.ts';
 import { type Prices, spendOf } from './bill.ts';
 import { streamReply } from './stream/stream.ts';
 import { leastThinking } from './request.ts';
-import type { ModelPort, ModelRequest } from '../deps.ts';
+import type { ModelPort, ModelRequest } from '../model-deps.ts';
 
 /** Why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };

@@ -78,8 +78,8 @@ async function openCalls(temporal: Client, session: string): Promise<readonly st
 /** A result that came first counts. */
 async function giveLost(temporal: Client, session: string, call: string, offer: Offer): Promise<void> {
   const result = { body: { kind: 'text', text: describeLost(offer) }, isError: true } as const;
-  const given: GivenResult = { call, result };
-  await unlessOver(() => temporal.workflow.getHandle(session).executeUpdate(UPDATES.giveResult, { args: [given] }));
+  const request: GivenResult = { call, result };
+  await unlessOver(() => temporal.workflow.getHandle(session).executeUpdate(UPDATES.giveResult, { args: [request] }));
 }
 
 /** Runs an update that a session which is over, or past it, may refuse. */

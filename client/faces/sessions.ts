@@ -5,7 +5,7 @@ export { agentsAtWork, goalAfter, goalOf, hasNoRun, isAtRest } from '../follow/g
 export { createMailbox } from '../mailbox.ts';
 export { refuseUnknown } from '../options.ts';
 export { answerProblem, reasonProblem } from '../sessions/decide.ts';
-export { openSessionsIn } from '../sessions/find/in-folder.ts';
+export { openSessionsIn } from '../sessions/find/list-sessions.ts';
 export { newMessageId } from '../sessions/ids.ts';
 export { configurationName, describeNoWorker } from '../sessions/no-worker.ts';
 export { promptProblem } from '../sessions/prompt.ts';

@@ -9,7 +9,7 @@ import { oneLine } from '../paint.ts';
 import { formatCount, formatMoment, formatMoney, formatTokens } from '../units.ts';
 import type { EpochEntry } from '../../store/log/entries.ts';
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
-import { queryOf, queryText, resultsOf, resultsText } from '../../store/transcript/server-tools.ts';
+import { searchQueryOf, queryText, resultsOf, resultsText } from '../../store/transcript/server-tools.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'next turn',
@@ -227,7 +227,7 @@ export function searchLine(query: string): string {
 
 /** Returns null for a block of another kind. */
 export function searchBlockLine(block: ContentBlock): string | null {
-  const query = queryOf(block);
+  const query = searchQueryOf(block);
   if (query !== null) return searchLine(query);
   const found = resultsOf(block);
   return found === null ? null : oneLine(resultsText(found), LONGEST_FOUND);

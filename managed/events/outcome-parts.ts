@@ -4,12 +4,10 @@ import type {
   BetaManagedAgentsOutcomeEvaluationResource,
   BetaManagedAgentsSpanModelUsage,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Entry, MessageBody, RunEnded, Usage } from '../../client/index.ts';
-import type { Bodies } from '../../client/faces/types.ts';
-import { terminalDetail } from '../../client/sessions/outcome.ts';
-import { bodyText } from '../../store/log/bodies.ts';
-import type { GradedNotice } from '../../workflows/contract/goals.ts';
-import { noUsage } from '../../workflows/contract/loop.ts';
+import { noUsage } from '../../client/faces/contract.ts';
+import { bodyText } from '../../client/faces/stored.ts';
+import type { Bodies, Entry, GradedNotice, MessageBody, RunEnded, Usage } from '../../client/faces/types.ts';
+import { terminalDetail } from '../../client/faces/words.ts';
 import { formatTime, outcomeId } from '../ids.ts';
 import { messageEventId, type Outcome, type Part, partId, type Projection, type Step } from './parts.ts';
 

@@ -53,9 +53,9 @@ function timeOf({ items }: Standing): number | null {
   return ends.length === 0 ? null : ends.reduce((sum, one) => sum + one, 0);
 }
 
-function costOfTurn(standing: Standing): number | null {
-  const { usd } = factsOf(standing).spend.all.spend;
-  const turns = repliesOf(standing).length;
+function costOfTurn(session: Standing): number | null {
+  const { usd } = factsOf(session).spend.all.spend;
+  const turns = repliesOf(session).length;
   return usd === null || turns === 0 ? null : usd / turns;
 }
 
@@ -70,8 +70,8 @@ function shareCached(items: readonly Item[]): number | null {
   return prompts === 0 ? null : cached / prompts;
 }
 
-const sumTools = (standing: Standing, of: 'calls' | 'failed'): number =>
-  factsOf(standing).tools.reduce((sum, tool) => sum + tool[of], 0);
+const sumTools = (session: Standing, of: 'calls' | 'failed'): number =>
+  factsOf(session).tools.reduce((sum, tool) => sum + tool[of], 0);
 
 export function compareFigures(sessions: readonly ComparedSession[]): readonly FigureRow[] {
   return FIGURES.map(({ name, value, words, isCost }) => {

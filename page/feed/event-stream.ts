@@ -3,7 +3,7 @@
 // changes stay in the ring that they share.
 import type { Context } from 'hono';
 import { startDeadline } from '../../system/async.ts';
-import { BEAT, HEARTBEAT_MS, sendFrames, sendStream } from '../event-frames.ts';
+import { BEAT, KEEPALIVE_MS, sendFrames, sendStream } from '../event-frames.ts';
 import type { OpenFeeds } from './open-feeds.ts';
 import type { Change, Ring } from './ring.ts';
 
@@ -24,7 +24,7 @@ export function eventStream(ring: Ring, from: string, left: () => void, limits?:
       // A reset ends the stream: the viewer must come again.
       if (known === null) return isReset ? null : ((isReset = true), 'event: reset\ndata: \n\n');
       if (known.changes.length === 0) {
-        const beat = startDeadline(HEARTBEAT_MS, signal);
+        const beat = startDeadline(KEEPALIVE_MS, signal);
         await ring.changed(beat.signal);
         beat.stop();
         const news = ring.since(at);

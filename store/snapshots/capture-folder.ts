@@ -65,7 +65,7 @@ export type Snapshot = {
  * `position` is that of the transcript's next entry. `rewind` is the step of one that is under way,
  * before and after which the files are captured.
  */
-export type CaptureAbout = { readonly session: string; readonly position?: number; readonly rewind?: number };
+export type CommitAbout = { readonly session: string; readonly position?: number; readonly rewind?: number };
 
 export type CaptureRequest = {
   readonly place: ShadowPlace;
@@ -81,7 +81,7 @@ export type CaptureRequest = {
   /** Snapshots whose files count as captured, whatever rule matches them since. */
   readonly held?: readonly string[];
   /** The subject of the snapshot, for people who read the history with git. */
-  readonly about?: CaptureAbout;
+  readonly about?: CommitAbout;
   /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
   readonly packs?: boolean;
   /** Looks at what the system has told of where it can, not at all that lies in the folder. */
@@ -484,7 +484,7 @@ export class FolderCapture {
 }
 
 /** Says in the history of the repository what a snapshot is of. */
-function describeCommit({ root }: ShadowPlace, { session = 'unknown', position, rewind }: Partial<CaptureAbout> = {}) {
+function describeCommit({ root }: ShadowPlace, { session = 'unknown', position, rewind }: Partial<CommitAbout> = {}) {
   const place = position === undefined ? [] : [`Position: ${position}`];
   const step = rewind === undefined ? [] : [`Rewind: step ${rewind}`];
   return [`snapshot of ${onOneLine(root)}`, '', `Session: ${session}`, ...place, ...step].join('\n');

@@ -17,8 +17,7 @@ import type { Telling } from '../transcript/preamble.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
 import { foreignWords, isChange, systemBlocks, chooseTelling } from '../transcript/system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
-import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
-import { entryName } from '../log/entry-names.ts';
+import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type ShownPart } from './in-view.ts';
 import { BARE, GO_ON, goalText, NO_OUTCOME, NO_OUTPUT, noticeForModel, shortForm, summaryText } from './notices.ts';
 import {
@@ -29,7 +28,7 @@ import {
   type SentReply,
   listAnsweredServerCalls,
 } from './sent-reply.ts';
-import { isShrunk, shrunkMarker } from './shrunk-results.ts';
+import { isShrunk, shrunkMarker } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
 
 /** Saves work from turn to turn, because entries never change. */
@@ -105,11 +104,11 @@ export function projectView(view: InView, bodies: Bodies, options: ProjectOption
 export type Projection = {
   /** The parts whose stored texts are needed. */
   readonly parts: readonly ShownPart[];
-  finish(bodies: Bodies): Sent;
+  finish(bodies: Bodies): SentView;
 };
 
 /** `ids` are those of the calls in the messages. */
-export type Sent = { readonly messages: readonly MessageParam[]; readonly ids: SentIds };
+export type SentView = { readonly messages: readonly MessageParam[]; readonly ids: SentIds };
 
 /** Takes the rounds that are over as they were sent before, where nothing has changed for them. */
 export function openProjection(view: InView, options: ProjectOptions = {}): Projection {
@@ -139,7 +138,7 @@ function projectAfter(
   { shown: shownParts, marks, settled }: InView,
   bodies: Bodies,
   means: ProjectMeans,
-): Sent {
+): SentView {
   const { model, memo } = means;
   const signed = before.parts === 0 ? findSignedSummary(model, shownParts[0]) : undefined;
   const messages: DraftMessage[] = signed ? [{ role: 'assistant', content: [signed] }] : [...before.messages];

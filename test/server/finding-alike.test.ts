@@ -68,7 +68,10 @@ test('counts, lists and pages of any filter mean the same sessions, idle, under 
       'Rest.': [done],
       'Close.': [done],
       'Wait.': [reply([toolUse('bash', { command: 'touch waited' })]), done],
-      'Work.': [reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]), done],
+      'Work.': [
+        reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done', timeout: 600_000 })]),
+        done,
+      ],
       'Delegate.': [reply([agentCall('Count.')]), done],
       'Count.': [reply('There are three.')],
     }),

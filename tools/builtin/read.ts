@@ -1,7 +1,7 @@
 // The read tool: numbered lines of a file, or of a stored result, a range at a time; images and PDF
 // documents as they are (L85).
 import { z } from 'zod';
-import { parseEntryName } from '../../store/log/entry-names.ts';
+import { parseEntryName } from '../../store/log/entries.ts';
 import { examineMedia, sizeProblem, detectMediaType, MEDIA_START } from '../../store/transcript/media.ts';
 import { resultHash } from '../../store/transcript/preview.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tool.ts';

@@ -47,13 +47,15 @@ function isRunServer(value: unknown): value is RunServer {
     SERVER_NAME.test(name) &&
     typeof url === 'string' &&
     url.length <= LONGEST_URL &&
-    /^https?:\/\/./.test(url) &&
+    isServerUrl(url) &&
     isToolConfig(config) &&
     typeof tools === 'object' &&
     tools !== null &&
     Object.values(tools).every(isToolConfig)
   );
 }
+
+const isServerUrl = (url: string): boolean => /^https?:\/\//.test(url) && URL.canParse(url);
 
 function isToolConfig(value: unknown): value is ServerToolConfig {
   const { enabled, policy } = (value ?? {}) as Fields<ServerToolConfig>;

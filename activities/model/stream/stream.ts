@@ -5,7 +5,7 @@ import { AnthropicError } from '@anthropic-ai/sdk/core/error';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { type Accumulator, type BlockState, GarbledStream, UnusableReply } from './accumulate.ts';
 import { StalledStream } from '../classify.ts';
-import type { ModelPort, ModelRequest } from '../../deps.ts';
+import type { ModelPort, ModelRequest } from '../../model-deps.ts';
 import { betasOf } from '../request.ts';
 import { listenForWakes } from '../../../system/async.ts';
 import { PartedBody } from '../../../system/parted-body.ts';
