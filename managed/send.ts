@@ -72,7 +72,7 @@ export async function sendEvents(
   for (const [at, event] of events.entries()) checkEvent(event, at);
   if (isAtBudget(found)) refuseAtBudget(events);
   await checkWaits(parts, { found, lease, events });
-  await checkOutcomes(parts, found, events);
+  await checkOutcomes(parts, { found, events, ids });
   const sent: StoredEvent[] = [];
   try {
     for (const [at, event] of events.entries()) {
@@ -138,18 +138,20 @@ function checkOutcome({ description, rubric }: Extract<OpeningEvent, { type: 'us
     throw unsupported(`events.${at}.rubric`, 'rubrics in files are not served yet: send the text');
 }
 
-/** An interrupt before it in the same request ends the one that is open. Throws ManagedError. */
+/**
+ * An interrupt before it in the same request ends the one that is open, and a repeated request finds
+ * its own. Throws ManagedError.
+ */
 async function checkOutcomes(
   { sessions }: SendParts,
-  found: FoundSession,
-  events: readonly SentEvent[],
+  { found, events, ids }: Pick<Sending, 'events' | 'ids'> & { readonly found: FoundSession },
 ): Promise<void> {
   const [first = -1, second] = events.flatMap(({ type }, at) => (type === 'user.define_outcome' ? [at] : []));
   if (second !== undefined) throw outcomeProblem('the request has two', `events.${second}`);
   if (first < 0 || events.slice(0, first).some(({ type }) => type === 'user.interrupt')) return;
   const { projection } = await sessions.timeline(found);
   const open = outcomesOf(found, projection).find(isOpen);
-  if (open) throw outcomeProblem(`${open.id} is ${open.result}`, `events.${first}`);
+  if (open && open.id !== outcomeId(ids[first]!)) throw outcomeProblem(`${open.id} is ${open.result}`, `events.${first}`);
 }
 
 /** A session at its budget goes on by itself once that is raised (G45 G69). Throws ManagedError. */

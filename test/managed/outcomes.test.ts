@@ -11,7 +11,7 @@ import type { Hash, MessageId } from '../../workflows/contract/ids.ts';
 import { noUsage } from '../../workflows/contract/loop.ts';
 import { description } from '../client/support.ts';
 import { notice, reply, runEnded, textBlock } from '../support/transcript.ts';
-import { AGENT, codeOf, errorOf, stagedManaged, text } from './staged.ts';
+import { AGENT, codeOf, errorOf, post, stagedManaged, text } from './staged.ts';
 
 const SESSION = `sesn_${'a'.repeat(26)}`;
 const EVENT = `sevt_${'m'.repeat(26)}`;
@@ -173,6 +173,16 @@ describe('the face', () => {
     described.set(session.id, description({ session: session.id as never, phase: 'idle' }));
     await send(outcome('Three.'));
     expect(starts().map((call) => call[3])).toEqual(['One.', 'Two.', 'Three.']);
+  });
+
+  test('takes a request that is repeated with its key as the one before (G72 G21)', async () => {
+    const { ask, session, starts } = await opened();
+    const send = () =>
+      ask(`/sessions/${session.id}/events`, post({ events: [outcome()] }, { 'idempotency-key': 'brief-1' }));
+    const ids = async (response: Response) => ((await response.json()) as { data: { id: string }[] }).data[0]?.id;
+    const first = await ids(await send());
+    expect(await ids(await send())).toBe(first);
+    expect(new Set(starts().map((call) => (call.at(-1) as { messageId: string }).messageId))).toEqual(new Set([first]));
   });
 
   test.each([
