@@ -41,8 +41,8 @@ export async function openAndRun(session: Session): Promise<void> {
   facts.dropSnips(snips);
   const loss = [...facts.takeLoss(), ...budgetSpentNotices(facts.now.last)];
   const prompts = messages.filter(({ compact }) => compact === undefined);
-  const asked = withGoal(prompts, facts.now.options);
-  const users = [...session.steered.take(), ...snipAppend(snips), ...asked.map(userAppend)];
+  const aimed = withGoal(prompts, facts.now.options);
+  const users = [...session.steered.take(), ...snipAppend(snips), ...aimed.map(userAppend)];
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
     const end = endWithoutOpening(opened);
@@ -58,7 +58,7 @@ export async function openAndRun(session: Session): Promise<void> {
   const { sessionBudgetUsd: budgetUsd } = facts.now.options;
   const startEntry = { kind: 'run_started', run: runs, config, at: startedAt, ...present({ budgetUsd }) } as const;
   const [demand] = messages.flatMap(({ compact }) => compact ?? []);
-  const begun = { ...initialState(head, [...loss, startEntry, ...users], context), ...bringGoal(asked) };
+  const begun = { ...initialState(head, [...loss, startEntry, ...users], context), ...bringGoal(aimed) };
   // An earlier release would end the run ungraded, and is told so.
   if (begun.goal) patched(GOALS_CHANGE);
   const state = { ...begun, ...(demand && { demand, turn: 0 }) };
