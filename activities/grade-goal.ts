@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { GradeGoal, GradeResult } from '../workflows/contract/activities.ts';
 import type { Grade, GradedNotice } from '../workflows/contract/goals.ts';
 import { callKey } from '../workflows/contract/ids.ts';
-import { CHARACTERS_PER_TOKEN } from '../workflows/contract/tokens.ts';
+import { CHARACTERS_PER_TOKEN } from '../workflows/contract/loop.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import type { Entry } from '../store/log/entries.ts';
 import type { LiveWriter } from '../store/live/events.ts';

@@ -2,9 +2,8 @@
 // the model, round by round (X10, G72).
 import type { GradeGoal, GradeResult, Goal } from '../contract/goals.ts';
 import type { AppendingStep } from '../contract/append.ts';
-import { addSpend, type Rules } from '../contract/loop.ts';
+import { addSpend, estimateTokens, type Rules } from '../contract/loop.ts';
 import { present } from '../contract/present.ts';
-import { estimateTokens } from '../contract/tokens.ts';
 import { storePending } from './compactions.ts';
 import { showError } from './ends.ts';
 import type { Move } from './events.ts';
