@@ -111,7 +111,8 @@ async function askGrader(step: GradeStep): Promise<GraderAnswer> {
   const rubric = await readRubric(deps, input);
   const task = writeTask(rubric);
   const room = Math.floor(small.room(MAX_TOKENS, CHARACTERS_PER_TOKEN)) - task.length - SYSTEM.length;
-  if (room <= 0) return failedAnswer('failed', `the rubric has ${rubric.length} characters, which the grader cannot hold`);
+  if (room <= 0)
+    return failedAnswer('failed', `the rubric has ${rubric.length} characters, which the grader cannot hold`);
   const files = await readChangedFiles(step, room * FILES_SHARE);
   const entries = entriesOf(extended).map(withoutGoal);
   const run = await renderFinishedRun(deps, entries, 'all', room - files.length);
@@ -146,7 +147,8 @@ async function runCommand({ deps, attempt, input, config }: GradeStep, command: 
   if (!('outcome' in end)) return failedAnswer('failed', 'a rule asks about the goal command, and nobody can be asked');
   const { content, isError, log } = end.outcome;
   if (attempt.abortedBy() === 'stop') return { kind: 'aborted' };
-  if (log.decision !== 'allowed' || log.outcome === 'unknown') return failedAnswer('failed', content.slice(0, LONGEST_TEXT));
+  if (log.decision !== 'allowed' || log.outcome === 'unknown')
+    return failedAnswer('failed', content.slice(0, LONGEST_TEXT));
   const text = wellFormedText(content.slice(-LONGEST_TEXT)) || 'exit status 0';
   return { kind: 'opinion', opinion: { grade: isError ? 'not_met' : 'met', text } };
 }
@@ -174,7 +176,9 @@ async function readChangedFiles({ deps, config, extended }: GradeStep, most: num
 function listChangedFiles(entries: readonly Entry[]): readonly string[] {
   const begun = entries.findLastIndex(({ kind }) => kind === 'run_started');
   const roots = entries.slice(Math.max(0, begun)).flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
-  const paths = roots.filter(({ parent }) => parent !== null).flatMap(({ root, names }) => names.map((name) => join(root, name)));
+  const paths = roots
+    .filter(({ parent }) => parent !== null)
+    .flatMap(({ root, names }) => names.map((name) => join(root, name)));
   return [...new Set(paths.toReversed())];
 }
 

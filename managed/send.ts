@@ -132,7 +132,10 @@ async function checkWaits(
 }
 
 /** Throws ManagedError, ClientProblem. */
-function checkOutcome({ description, rubric }: Extract<OpeningEvent, { type: 'user.define_outcome' }>, at: number): void {
+function checkOutcome(
+  { description, rubric }: Extract<OpeningEvent, { type: 'user.define_outcome' }>,
+  at: number,
+): void {
   parsePrompt(description);
   if (rubric.type === 'file')
     throw unsupported(`events.${at}.rubric`, 'rubrics in files are not served yet: send the text');
@@ -151,7 +154,8 @@ async function checkOutcomes(
   if (first < 0 || events.slice(0, first).some(({ type }) => type === 'user.interrupt')) return;
   const { projection } = await sessions.timeline(found);
   const open = outcomesOf(found, projection).find(isOpen);
-  if (open && open.id !== outcomeId(ids[first]!)) throw outcomeProblem(`${open.id} is ${open.result}`, `events.${first}`);
+  if (open && open.id !== outcomeId(ids[first]!))
+    throw outcomeProblem(`${open.id} is ${open.result}`, `events.${first}`);
 }
 
 /** A session at its budget goes on by itself once that is raised (G45 G69). Throws ManagedError. */

@@ -158,9 +158,7 @@ export class Sessions {
     const { id, item, description } = found;
     const { timelines } = this.#parts;
     const isNewer = isAtBudget(found) || (item.outcome !== undefined && statusOf(found) !== 'idle');
-    const { projection } = isNewer
-      ? await timelines.newest(id)
-      : await timelines.upTo(id, description?.head ?? null);
+    const { projection } = isNewer ? await timelines.newest(id) : await timelines.upTo(id, description?.head ?? null);
     const spending = spentSoFar(projection);
     const outcomes = outcomesOf(found, projection);
     const bodies = await timelines.bodies(outcomes.map(({ description: text }) => text));

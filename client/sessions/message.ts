@@ -73,7 +73,8 @@ const LONGEST_RUBRIC = 262_144;
 
 function goalOnceProblem({ rubric, rounds }: GoalOnce): string | undefined {
   if (rubric.trim() === '') return 'the rubric is empty: say what must be true';
-  if (rubric.length > LONGEST_RUBRIC) return `the rubric has ${rubric.length} characters: give at most ${LONGEST_RUBRIC}`;
+  if (rubric.length > LONGEST_RUBRIC)
+    return `the rubric has ${rubric.length} characters: give at most ${LONGEST_RUBRIC}`;
   return RUN_OPTIONS.goalRounds.problemOf(rounds);
 }
 

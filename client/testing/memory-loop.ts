@@ -72,7 +72,10 @@ export async function memoryLoop(
   const initial = initialState(after?.head ?? null, [runStarted, userAppend(message)], after?.state);
   const performer = new MovePerformer({ deps, chain, config, rules, steps });
   const perform = (move: PerformedMove, state: RunState): Promise<Event> => performer.perform(move, state);
-  const { state, terminal, append } = await runLoop({ ...initial, ...bringGoal([message]) }, () => rules, { perform, wentRound: () => null });
+  const { state, terminal, append } = await runLoop({ ...initial, ...bringGoal([message]) }, () => rules, {
+    perform,
+    wentRound: () => null,
+  });
   const { turn: turns, iteration: iterations, spend } = state;
   const runEnded = { run: number, terminal, turns, iterations, messages: [id], spend, durationMs: 0, at: 0 };
   const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended: runEnded }];

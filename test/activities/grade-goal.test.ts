@@ -16,7 +16,10 @@ const started: Entry = { kind: 'run_started', run: 1, config: 'c' as Hash, at: 0
 const says = (grade: string, why = 'It says bye.'): string => JSON.stringify({ grade, why });
 const grading = { kind: 'notice', notice: { kind: 'grading', round: 1 } } as const;
 
-async function bench(answers: readonly Answer[], more: Partial<{ entries: readonly Entry[]; goal: Goal; round: number }> = {}) {
+async function bench(
+  answers: readonly Answer[],
+  more: Partial<{ entries: readonly Entry[]; goal: Goal; round: number }> = {},
+) {
   const wrote = [reply([callBlock('a', { path: 'a.txt', content: 'bye' }, 'write')]), outcomes(outcome(0, 'wrote'))];
   const prompt = { ...user('Write it.'), goal } as Entry;
   const entries = [started, prompt, ...wrote, reply([textBlock('It says hello.')]), ...(more.entries ?? [])];
@@ -31,16 +34,19 @@ describe('the grade', () => {
     ['not_met', 1, 'not_met'],
     ['not_met', 2, 'rounds_spent'],
     ['not_applicable', 2, 'not_applicable'],
-  ])('of an answer "%s" in round %i of 2 is stored as "%s", with why, cost and time (X10)', async (said, round, grade) => {
-    const { grade: run, entries } = await bench([says(said)], { round });
-    const result = await run();
-    expect(result).toMatchObject({ kind: 'graded', grade, text: 'It says bye.', spend: { usage: { input: 1_000 } } });
-    if (result.kind !== 'graded') throw new Error(result.kind);
-    expect((await entries(result.head)).slice(-2)).toEqual([
-      grading,
-      { kind: 'notice', notice: { kind: 'graded', round, grade, text: 'It says bye.', spend: result.spend, at: 0 } },
-    ]);
-  });
+  ])(
+    'of an answer "%s" in round %i of 2 is stored as "%s", with why, cost and time (X10)',
+    async (said, round, grade) => {
+      const { grade: run, entries } = await bench([says(said)], { round });
+      const result = await run();
+      expect(result).toMatchObject({ kind: 'graded', grade, text: 'It says bye.', spend: { usage: { input: 1_000 } } });
+      if (result.kind !== 'graded') throw new Error(result.kind);
+      expect((await entries(result.head)).slice(-2)).toEqual([
+        grading,
+        { kind: 'notice', notice: { kind: 'graded', round, grade, text: 'It says bye.', spend: result.spend, at: 0 } },
+      ]);
+    },
+  );
 
   test('is asked for once: an attempt after it was stored returns the same, and asks nobody (X10)', async () => {
     const { grade, asked } = await bench([says('met')]);
@@ -80,7 +86,11 @@ describe('the grader', () => {
     writeFileSync(join(root, '..', 'secret.txt'), 'a secret');
     const names = ['a.txt', 'gone.txt', '../secret.txt'];
     const counts = { files: 3, bytes: 1, added: 3, changed: 0, deleted: 0, insertions: 1, deletions: 0 };
-    const files: Entry = { kind: 'files', roots: [{ root, id: 'b'.repeat(40), parent: 'a'.repeat(40), ...counts, names }], at: 0 };
+    const files: Entry = {
+      kind: 'files',
+      roots: [{ root, id: 'b'.repeat(40), parent: 'a'.repeat(40), ...counts, names }],
+      at: 0,
+    };
     const { deps, input, texts } = await bench([says('met')], { entries: [files] });
     const config = { ...(await deps.config(input.config)), cwd: root };
     await gradeGoal({ ...deps, config: Object.assign(async () => config, deps.config) })(attemptOf(), input);

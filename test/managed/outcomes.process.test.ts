@@ -202,7 +202,10 @@ test('an interrupt while the grader is asked ends the outcome as interrupted (G7
 
 test('no grader is asked at the budget: the outcome waits with its session until that is raised (G72 G69)', async () => {
   const usage = { input_tokens: 500_000, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-  const { send, idle, model, sessions, id, evaluations } = await managed([reply('Done.', { usage }), says('met')], '100');
+  const { send, idle, model, sessions, id, evaluations } = await managed(
+    [reply('Done.', { usage }), says('met')],
+    '100',
+  );
   await send(outcome());
   await idle('budget_reached');
   expect(model.requests).toHaveLength(1);

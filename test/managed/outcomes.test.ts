@@ -27,7 +27,14 @@ const defined: Entry = {
 const answered = (at: number): Entry => reply([textBlock('Done.')], { at: T + at });
 const grading = (round: number): Entry => notice({ kind: 'grading', round });
 const graded = (round: number, grade: Grade, at: number): Entry =>
-  notice({ kind: 'graded', round, grade, text: `It is ${grade}.`, spend: { usage: { ...noUsage, input: 7 }, usd: 0.01 }, at: T + at });
+  notice({
+    kind: 'graded',
+    round,
+    grade,
+    text: `It is ${grade}.`,
+    spend: { usage: { ...noUsage, input: 7 }, usd: 0.01 },
+    at: T + at,
+  });
 
 const project = (entries: readonly Entry[]) => projectEntries(emptyProjection(SESSION), entries);
 const written = (entries: readonly Entry[]) => project(entries).facts.map((fact) => fact.make(new Map()));
@@ -73,11 +80,11 @@ describe('an outcome', () => {
   ])('that is graded "%s" ends as "%s", and the session goes idle without an error (G72)', (grade, result) => {
     const end: Terminal = grade === 'met' ? { reason: 'completed' } : { reason: 'goal_not_met', detail: 'no' };
     const entries = [...revised, graded(2, grade, 4), runEnded(1, end)];
-    expect(written(entries).map(({ type }) => type).slice(-3)).toEqual([
-      'span.outcome_evaluation_end',
-      'session.usage',
-      'session.status_idle',
-    ]);
+    expect(
+      written(entries)
+        .map(({ type }) => type)
+        .slice(-3),
+    ).toEqual(['span.outcome_evaluation_end', 'session.usage', 'session.status_idle']);
     expect(written(entries).at(-1)).toMatchObject({ stop_reason: { type: 'end_turn' } });
     expect(project(entries).projection.outcomes).toMatchObject([{ result, iteration: 1, completedAt: T + 4 }]);
   });
@@ -200,7 +207,11 @@ describe('the face', () => {
   test('an outcome that was sent and never taken up is none once the session rests (G72)', async () => {
     const item = { outcome: { event: EVENT, description: { kind: 'text', text: 'x' } } };
     const found = (phase: 'idle' | 'running') =>
-      ({ id: SESSION, item: { ...item, archivedAt: null, isStarted: true }, description: description({ phase }) }) as never;
+      ({
+        id: SESSION,
+        item: { ...item, archivedAt: null, isStarted: true },
+        description: description({ phase }),
+      }) as never;
     expect(outcomesOf(found('running'), { outcomes: [] })).toMatchObject([{ result: 'pending' }]);
     expect(outcomesOf(found('idle'), { outcomes: [] })).toEqual([]);
   });

@@ -22,7 +22,11 @@ export type Goal = {
 const DEFAULT_ROUNDS = 3;
 
 /** Returns the goal that options set for each run; undefined without one. */
-export function goalOfOptions({ goal, goalCommand, goalRounds = DEFAULT_ROUNDS }: Omit<RunOptions, 'cwd'>): Goal | undefined {
+export function goalOfOptions({
+  goal,
+  goalCommand,
+  goalRounds = DEFAULT_ROUNDS,
+}: Omit<RunOptions, 'cwd'>): Goal | undefined {
   if (goal === undefined) return undefined;
   const command = goalCommand === undefined ? {} : { command: goalCommand };
   return { rubric: { kind: 'text', text: goal }, ...command, rounds: goalRounds };

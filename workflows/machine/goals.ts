@@ -35,7 +35,12 @@ export function beginGrading(state: RunState): RunState {
 export function gradingInput(state: RunState, rules: Rules): Omit<GradeGoal, keyof AppendingStep> {
   if (!state.goal) throw new Error('a grading without a goal');
   const { graded, isDue: _, unmet: __, ...goal } = state.goal;
-  return { goal, round: graded + 1, ...present({ failures: state.failures || undefined }), ...budgetInput(state, rules) };
+  return {
+    goal,
+    round: graded + 1,
+    ...present({ failures: state.failures || undefined }),
+    ...budgetInput(state, rules),
+  };
 }
 
 export function absorbGraded(before: RunState, result: GradeResult): RunState {
@@ -58,7 +63,9 @@ export function afterGrading(state: RunState, rules: Rules, result: Exclude<Grad
     case 'failed': {
       const { detail, status } = result;
       const problem = `The goal could not be graded: ${detail}`;
-      return endIfBudgetSpent(state, rules) ?? showError({ reason: 'model_error', detail: problem, ...present({ status }) });
+      return (
+        endIfBudgetSpent(state, rules) ?? showError({ reason: 'model_error', detail: problem, ...present({ status }) })
+      );
     }
     case 'graded':
       return afterGrade(result);

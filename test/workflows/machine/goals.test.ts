@@ -8,7 +8,18 @@ import { bringGoal, gradingInput } from '../../../workflows/machine/goals.ts';
 import { runLoop } from '../../../workflows/machine/loop.ts';
 import type { RunState } from '../../../workflows/machine/state.ts';
 import { apply, userAppend } from '../../../workflows/machine/transitions.ts';
-import { call, hash, modelEvent, next, replied, rules, state, toolsRan, usd, userMessage } from '../../support/machine.ts';
+import {
+  call,
+  hash,
+  modelEvent,
+  next,
+  replied,
+  rules,
+  state,
+  toolsRan,
+  usd,
+  userMessage,
+} from '../../support/machine.ts';
 
 const goal: Goal = { rubric: { kind: 'text', text: 'All tests pass.' }, rounds: 2 };
 const aimed = (more: Partial<NonNullable<RunState['goal']>> = {}) => ({ goal: { ...goal, graded: 0, ...more } });
@@ -103,7 +114,9 @@ describe('a grading', () => {
 
   test('is not begun once the budget is spent, and waits where the session’s is reached (X10 L51 G69)', () => {
     const due = { ...aimed({ isDue: true }), spend: usd(1) };
-    expect(next({ kind: 'ready' }, due, { maxBudgetUsd: 1 })).toMatchObject({ terminal: { reason: 'budget_exceeded' } });
+    expect(next({ kind: 'ready' }, due, { maxBudgetUsd: 1 })).toMatchObject({
+      terminal: { reason: 'budget_exceeded' },
+    });
     expect(next({ kind: 'ready' }, due, { waitAtUsd: 1 })).toEqual({ do: 'wait_at_budget' });
     expect(next({ kind: 'ready' }, due)).toEqual({ do: 'grade_goal' });
   });
