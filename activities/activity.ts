@@ -8,8 +8,7 @@ import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
 import { findUndecodable } from '../workflows/contract/undecodable.ts';
 import { isSessionOver, readFirings, createPeople } from '../tools/people/ask-people.ts';
 import { isDamage, StoreError } from '../store/values/store.ts';
-import { forAnotherWorker, isForAnotherWorker } from './another-worker.ts';
-import type { AbortedBy, ActivityBody, Attempt } from './attempt.ts';
+import { forAnotherWorker, isForAnotherWorker, type AbortedBy, type ActivityBody, type Attempt } from './attempt.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ActivityCancelledError,

@@ -89,7 +89,7 @@ export function callModel(deps: ModelDeps): (attempt: Attempt, input: CallModel)
 }
 
 type OpenedStep = Pick<ModelStep, 'attempt' | 'input' | 'config' | 'record' | 'live'> & {
-  /** What an earlier attempt stored; null when none did, as far as is known. */
+  /** The result that an earlier attempt stored; null when none is known. */
   readonly stored: ModelResult | null;
 };
 

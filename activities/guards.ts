@@ -3,8 +3,7 @@
 // is tried only a few times.
 import { agentSessionId, type SessionId } from '../workflows/contract/ids.ts';
 import type { TellAlert } from '../workflows/contract/activities.ts';
-import type { ActivityBody, Attempt } from './attempt.ts';
-import { forAnotherWorker, isForAnotherWorker } from './another-worker.ts';
+import { type ActivityBody, type Attempt, forAnotherWorker, isForAnotherWorker } from './attempt.ts';
 import type { ModelDeps } from './model-deps.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import { z } from 'zod';

@@ -82,11 +82,11 @@ export function pageOf<Item>(
   sealing: Cursors,
   request: ListRequest,
   items: readonly Item[],
-  placeOf: (item: Item) => string,
+  toPlace: (item: Item) => string,
 ): Page<Item> {
   const { limit = DEFAULT_LIMIT } = request;
   const from = sealing.open(request);
-  const edge = edgeOf(from, request.order, items, placeOf);
+  const edge = edgeOf(from, request.order, items, toPlace);
   const begin = from?.back ? Math.max(0, edge - limit) : edge;
   const end = from?.back ? edge : Math.min(items.length, begin + limit);
   const page = items.slice(begin, end);
@@ -94,8 +94,8 @@ export function pageOf<Item>(
   return {
     items: page,
     next:
-      last !== undefined && end < items.length ? sealing.seal(request, { place: placeOf(last), back: false }) : null,
-    prev: first !== undefined && begin > 0 ? sealing.seal(request, { place: placeOf(first), back: true }) : null,
+      last !== undefined && end < items.length ? sealing.seal(request, { place: toPlace(last), back: false }) : null,
+    prev: first !== undefined && begin > 0 ? sealing.seal(request, { place: toPlace(first), back: true }) : null,
   };
 }
 
@@ -111,13 +111,13 @@ export async function pageOfChosen<Item>(
   sealing: Cursors,
   request: ListRequest,
   items: readonly Item[],
-  placeOf: (item: Item) => string,
+  toPlace: (item: Item) => string,
   choose: (items: readonly Item[]) => Promise<readonly Item[]>,
 ): Promise<Page<Item>> {
   const { limit = DEFAULT_LIMIT } = request;
   const from = sealing.open(request);
   const isBack = from?.back === true;
-  const edge = edgeOf(from, request.order, items, placeOf);
+  const edge = edgeOf(from, request.order, items, toPlace);
   const ahead = isBack ? items.slice(0, edge).toReversed() : items.slice(edge);
   const found: Item[] = [];
   let looked = 0;
@@ -131,7 +131,7 @@ export async function pageOfChosen<Item>(
     throw invalid(`none of ${looked} items is of that kind: narrow the list, as with created_at[gte]`);
   const page = found.slice(0, limit);
   const seal = (item: Item | undefined, back: boolean): string | null =>
-    item === undefined ? null : sealing.seal(request, { place: placeOf(item), back });
+    item === undefined ? null : sealing.seal(request, { place: toPlace(item), back });
   const end = isFull ? page.at(-1) : looked < ahead.length ? ahead[looked - 1] : undefined;
   return isBack
     ? { items: page.toReversed(), next: seal(page[0], false), prev: seal(end, true) }
@@ -143,11 +143,11 @@ function edgeOf<Item>(
   from: Cursor | null,
   order: Order,
   items: readonly Item[],
-  placeOf: (item: Item) => string,
+  toPlace: (item: Item) => string,
 ): number {
   if (from === null) return 0;
-  const isBeyond = (item: Item): boolean => (order === 'asc' ? placeOf(item) > from.place : placeOf(item) < from.place);
-  const isReached = (item: Item): boolean => isBeyond(item) || placeOf(item) === from.place;
+  const isBeyond = (item: Item): boolean => (order === 'asc' ? toPlace(item) > from.place : toPlace(item) < from.place);
+  const isReached = (item: Item): boolean => isBeyond(item) || toPlace(item) === from.place;
   return indexOrEnd(items, from.back ? isReached : isBeyond);
 }
 

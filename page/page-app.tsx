@@ -208,7 +208,7 @@ function inboxRoutes(app: Hono, { ports, inboxes, acting }: InboxRoutes): void {
   doing('/inbox/undo', (to, _feed, body) => undoRule(to, body));
 }
 
-/** What was decided on any view of this page disappears from its inbox at once. */
+/** Removes a call that was decided on any view of this page from its inbox at once. */
 async function settleInInbox(inboxes: Inboxes, session: SessionId, action: string, body: unknown): Promise<void> {
   if (inboxes.size === 0 || !['approve', 'deny', 'answer'].includes(action)) return;
   const { call } = body as { readonly call: string };

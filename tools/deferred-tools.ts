@@ -23,7 +23,7 @@ export function deferLimit(setting: DeferSetting | undefined, window: number): n
 }
 
 /** `parts` belong to the system prompt. `deferred` are not among `tools`. */
-export type ChosenTools = {
+type ChosenTools = {
   readonly tools: readonly Tool[];
   readonly parts: readonly SystemPart[];
   readonly deferred: readonly Tool[];

@@ -125,7 +125,7 @@ export function describeDeferred(names: readonly string[]): string {
   ].join('\n');
 }
 
-/** Tells people of deferred tools, of which there are none or many. */
+/** Tells people how many tools are deferred; returns nothing for none. */
 export function describeDeferral(count: number, tokens: number): readonly string[] {
   if (count === 0) return [];
   const [tools, size] = [count, tokens].map((number) => number.toLocaleString('en'));

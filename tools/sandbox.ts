@@ -37,7 +37,7 @@ export type Sandbox = {
   hold(argv: readonly string[], dataDir?: string): readonly string[];
 };
 
-export type ProbeOptions = {
+type ProbeOptions = {
   /** Requires a sandbox that confines files: without one, a sentence is thrown. */
   readonly require?: boolean;
   /** Lets commands run where nothing confines them, as a person has allowed. */

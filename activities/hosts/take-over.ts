@@ -9,8 +9,7 @@ import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-k
 import { isLost } from '../../store/hosted-sessions.ts';
 import type { View } from '../../store/view/view.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { type Attempt, createGivenUpError } from '../attempt.ts';
-import { forAnotherWorker, leaveFolderToOthers } from '../another-worker.ts';
+import { type Attempt, createGivenUpError, forAnotherWorker, leaveFolderToOthers } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
 import { isFolderThere } from './require-folder.ts';
@@ -152,7 +151,7 @@ async function joinOthers(means: Means, attempt: Attempt, input: TakeOver, recor
   const { head, files } = input;
   const { session, temporal } = attempt;
   if (record.host.id === means.host.id) means.hosts.hosted.note(session, record.folders, temporal?.options.namespace);
-  // What leaving captured went into a restore of its own only.
+  // Files that were captured on leaving are restored only for the session itself.
   const isTold = head === null || (files !== undefined && record.session === session);
   const calls = isTold ? [] : lostCalls(means, await readRun(means, attempt, { ...input, head }), record.at);
   return describeTaken(means, input, record, calls);

@@ -26,7 +26,7 @@ export type QuestionOutcome =
   /** The signal was aborted. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
 
-export type AskPort = {
+type AskPort = {
   readonly model: ModelPort;
   readonly config: Pick<RunConfig, 'smallModel' | 'firstByteMs' | 'stallMs' | 'requestMs' | 'overflowWords'>;
   readonly signal: AbortSignal;
@@ -46,7 +46,7 @@ export async function askModel(port: AskPort, question: ModelQuestion): Promise<
   return readAnswer(replied.message, replied.blocks, replied.spend, port.redact);
 }
 
-export type UnwatchedReply =
+type UnwatchedReply =
   | {
       readonly kind: 'message';
       readonly message: Message;

@@ -14,7 +14,7 @@ import { changesTools, hasSummarisedChanges } from '../../store/transcript/syste
 const ephemeral = { type: 'ephemeral' } as const;
 
 /** The parts of a request that differ from one iteration to the next. */
-export type RequestParts = Pick<CallModel, 'cap' | 'taskRemaining'> & {
+type RequestParts = Pick<CallModel, 'cap' | 'taskRemaining'> & {
   readonly preamble: Preamble;
   readonly messages: readonly MessageParam[];
   /** Whether the server has not refused the binding of thinking to what stands before it. */

@@ -1,5 +1,5 @@
-// What becomes of a lease on a work item (G60). The workflow that watches it calls these in order;
-// each may be tried twice.
+// Ends leases on work items (G60). The workflow that watches a lease calls these activities in
+// order; each may be tried twice.
 import { CompleteAsyncError } from '@temporalio/activity';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
 import { lapse, silentAfter, stop, type WorkItem } from '../../store/sandbox/item.ts';
@@ -13,7 +13,7 @@ import type { Deps } from '../deps.ts';
 
 type LeaseDeps = Pick<Deps, 'store' | 'work'>;
 
-/** Stays open after it returns: whoever serves the worker sends its heartbeats, and its end. */
+/** Stays open after it returns: the server that the worker polls sends heartbeats and the end. */
 export function holdLease(): Promise<never> {
   return Promise.reject(new CompleteAsyncError());
 }

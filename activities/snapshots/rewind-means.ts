@@ -65,7 +65,7 @@ export async function openRoot(
   return means;
 }
 
-export type Captured = Required<Pick<Restoring, 'now' | 'leftOut'>>;
+type Captured = Required<Pick<Restoring, 'now' | 'leftOut'>>;
 
 /** Captures a folder as it is now. */
 export async function captureNow(means: SnapshotMeans): Promise<Captured> {

@@ -44,7 +44,7 @@ import type {
 
 type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'store'> & {
   readonly env: NodeJS.ProcessEnv;
-  /** What is not captured still goes back to the snapshots that are there. */
+  /** Without captures, rewinds use the snapshots that exist. */
   readonly setting: boolean | undefined;
   /** Bytes of the disk that all snapshots may take; absent: a default. */
   readonly diskBytes?: number | undefined;

@@ -97,9 +97,9 @@ async function measured(
     const watched = await watch(visitor, opened, path, VIEWERS);
     const rss = residentBytes(page.pid);
     return [
-      { what: 'all sessions, each with another filter, p95', aim: '500 ms', found: ms(at(fleet, 0.95)) },
+      { what: 'all sessions, each with another filter, p95', aim: '500 ms', found: ms(quantile(fleet, 0.95)) },
       { what: 'all sessions, CPU of the page for one', aim: '', found: ms(fleetCpu / SESSIONS) },
-      { what: 'a decision, p95', aim: '150 ms', found: ms(at(decisions, 0.95)) },
+      { what: 'a decision, p95', aim: '150 ms', found: ms(quantile(decisions, 0.95)) },
       { what: 'the long session, first', aim: '1 s', found: ms(session[0] ?? NaN) },
       { what: 'the long session, first, CPU of the page', aim: '', found: ms(sessionCpu) },
       { what: 'the long session, again', aim: '', found: ms(median(session.slice(1))) },
@@ -107,7 +107,7 @@ async function measured(
       { what: 'its timeline, again', aim: '', found: ms(median(timeline.slice(1))) },
       { what: 'a word to one watcher, median', aim: '15 ms', found: ms(median(alone)) },
       { what: `a word to all of ${VIEWERS} watchers, median`, aim: '', found: ms(median(watched)) },
-      { what: `a word to all of ${VIEWERS} watchers, p95`, aim: '', found: ms(at(watched, 0.95)) },
+      { what: `a word to all of ${VIEWERS} watchers, p95`, aim: '', found: ms(quantile(watched, 0.95)) },
       { what: 'memory of the page when it has begun', aim: '', found: megabytes(initial) },
       { what: 'memory of the page after the long session', aim: '200 MB', found: megabytes(afterSession) },
       { what: `memory of the page with ${VIEWERS} watchers`, aim: '200 MB', found: megabytes(rss) },
@@ -175,7 +175,7 @@ async function watch(
   return times.slice(1);
 }
 
-const at = (values: readonly number[], share: number): number =>
+const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.ceil(values.length * share) - 1)] ?? NaN;
 
 const ms = (value: number): string => `${value.toFixed(value < 100 ? 1 : 0)} ms`;

@@ -1,5 +1,5 @@
-// What a face does with a session before and after it asks the client: prompts and media, checks of
-// decisions, whether it rests.
+// A session before and after a call of the client: prompts and media, checks of decisions, whether
+// it is at rest.
 export { abortWith, actOnAbort, LEAVING_MS } from '../async.ts';
 export { agentsAtWork, goalAfter, goalOf, hasNoRun, isAtRest } from '../follow/goal.ts';
 export { createMailbox } from '../mailbox.ts';

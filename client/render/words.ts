@@ -75,7 +75,7 @@ const nearLimits: Readonly<Record<RunLimit, string>> = {
 
 const spentBefore = { cost: 'its budget spent', tokens: 'its tokens used up' };
 
-/** What the model is told about a text of the workspace is not for people. */
+/** The note for the model that a text comes from the workspace; people aren't shown it. */
 const FOR_MODEL = /^\(This comes from the workspace[^)]*\)\s*/;
 
 export function noticeText(notice: Notice): string {

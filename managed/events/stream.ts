@@ -12,12 +12,11 @@ import { BEAT, KEEPALIVE_MS, type NextText, sendFrames } from '../../page/event-
 import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
-import type { EventSource, FoundSession, Sessions } from '../sessions.ts';
-import { isAtBudget, isWaiting, statusOf } from '../sessions.ts';
+import { type EventSource, type FoundSession, type Sessions, isAtBudget, isWaiting, statusOf } from '../sessions.ts';
 import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';
-import type { Timelines } from './timelines.ts';
+import type { Timeline, Timelines } from './timelines.ts';
 import type { SessionLease } from '../work/credentials.ts';
 import { beginStream, isOpenCall, isOver, streamToWorker, type WorkerStream } from '../work/view.ts';
 
@@ -53,7 +52,8 @@ export async function openStream(parts: StreamParts, request: StreamRequest): Pr
   const { source, last, deltas, lease, closing, left } = request;
   const { session } = source;
   const found = await source.find();
-  const { facts, step = 0 } = await source.timeline(found);
+  const timeline = await source.timeline(found);
+  const { facts, step = 0 } = timeline;
   const before = eventsBefore(facts, last);
   // A call that a worker was not shown yet comes when it may run.
   const sent = new Set((lease ? before.filter((fact) => !isOpenCall(facts, fact)) : before).map(({ id }) => id));
@@ -62,7 +62,7 @@ export async function openStream(parts: StreamParts, request: StreamRequest): Pr
   const own = lease && (await beginStream(parts, lease));
   if (own) parts.bus.publish(session, {});
   return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) =>
-    withBeats(eventFrames(parts, { source, found, sent, previews, lease: own, signal }), (error) => {
+    withBeats(eventFrames(parts, { source, found, timeline, sent, previews, lease: own, signal }), (error) => {
       if (!signal.aborted) parts.ports.log(`managed agents: a stream of session ${session} ended: ${lineOf(error)}`);
     }),
   );
@@ -81,6 +81,8 @@ function eventsBefore(facts: readonly EventFact[], last: string | undefined): re
 type Streaming = {
   readonly source: EventSource;
   readonly found: FoundSession;
+  /** The events before the stream was opened. */
+  readonly timeline: Timeline;
   /** Ids of the events that the listener has. */
   readonly sent: Set<string>;
   readonly previews: Previews;
@@ -119,8 +121,7 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
   // A listener that has gone asks for nothing more, so that the generator would never end.
   signal.addEventListener('abort', unlisten, { once: true });
   void readLive(parts, streaming, news);
-  let last = streaming.found;
-  let timeline = await source.timeline(last);
+  let { found: last, timeline } = streaming;
   try {
     for (let isWoken = true; !signal.aborted; isWoken = await news.waker.next(LOOK_MS, signal)) {
       if (lease && (await isOver(parts, lease))) return;

@@ -79,7 +79,7 @@ const titles: Readonly<Record<string, string>> = {
   defect: 'A defect of the server',
 };
 
-export type ApiProblem = {
+type ApiProblem = {
   readonly type: string;
   readonly title: string;
   readonly status: number;

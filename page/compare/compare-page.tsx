@@ -16,7 +16,7 @@ const LETTERS = ['A', 'B', 'C'] as const;
 const SHOWN = 4_000;
 const MOST_FILES = 200;
 
-export type CompareRequest = {
+type CompareRequest = {
   readonly a?: string | undefined;
   readonly b?: string | undefined;
   readonly c?: string | undefined;

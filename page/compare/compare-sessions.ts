@@ -14,7 +14,7 @@ export type ComparedSession = Standing & Pick<SessionFiles, 'files'>;
 /**
  * `against` says for each further session how it differs from the first; better, worse or neither.
  */
-export type FigureRow = {
+type FigureRow = {
   readonly name: string;
   readonly values: readonly string[];
   readonly against: readonly { readonly words: string; readonly kind: 'good' | 'bad' | 'quiet' }[];
@@ -96,7 +96,7 @@ function difference(first: number | null, other: number | null, isCost: boolean)
   return { words: `${sign}${Math.round(Math.abs(other / first - 1) * 100)} %`, kind };
 }
 
-export type OptionRow = { readonly name: string; readonly values: readonly string[] };
+type OptionRow = { readonly name: string; readonly values: readonly string[] };
 
 /** Returns the options in which the newest runs differ. */
 export function optionsThatDiffer(configs: readonly (RunConfig | null)[]): readonly OptionRow[] {

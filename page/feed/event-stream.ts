@@ -8,7 +8,7 @@ import type { OpenFeeds } from './open-feeds.ts';
 import type { Change, Ring } from './ring.ts';
 
 /** Limits of a viewer: changes as `show` returns them, until a moment. */
-export type ViewerLimits = { readonly show: (change: Change) => Change; readonly until: number };
+type ViewerLimits = { readonly show: (change: Change) => Change; readonly until: number };
 
 /**
  * Opens the stream. `from` is `epoch.place`, from the page or the last event. `left` is called when

@@ -54,7 +54,7 @@ const spans: Readonly<Record<FleetSpan, { readonly step: number; readonly count:
 /** Counts of stretches that are over; they do not change. */
 const MOST_COUNTS = 1_000;
 
-export type HistorianPorts = {
+type HistorianPorts = {
   /** Counts executions by a query of visibility. */
   readonly count: (query: string) => Promise<number>;
   /** Address of a Prometheus. */

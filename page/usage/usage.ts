@@ -50,7 +50,7 @@ export async function readStartedSince(
   return { sessions: found, cut: after !== undefined };
 }
 
-export type SessionTake = {
+type SessionTake = {
   readonly session: SessionInfo;
   readonly turns: number;
   readonly tokens: number;

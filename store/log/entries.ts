@@ -168,8 +168,8 @@ export type ReplyEntry = {
    */
   readonly ids?: Readonly<Record<number, string>>;
   /**
-   * What was decided about its calls before any ran, by their positions; absent in runs that store
-   * no waits (G37).
+   * The verdicts about its calls before any ran, by their positions; absent in runs that store no
+   * waits (G37).
    */
   readonly judged?: Readonly<Record<number, CallJudgement>>;
   readonly iteration: number;

@@ -34,7 +34,7 @@ export type Lease = {
   readonly lapsedAt?: number;
 };
 
-export type ItemState = 'queued' | 'starting' | 'active' | 'stopping' | 'stopped';
+type ItemState = 'queued' | 'starting' | 'active' | 'stopping' | 'stopped';
 
 /** `superseded`: another worker has the item, or will. */
 export type Refusal = 'superseded' | 'stopped' | 'lapsed' | 'held';

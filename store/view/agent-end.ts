@@ -16,7 +16,7 @@ const LONGEST_ANSWER = 8_000;
 export type LastRun = {
   readonly entries: readonly Entry[];
   readonly text: string;
-  /** What it said last, where its last reply has no words, and its calls. */
+  /** The last words before a reply without any, and its calls. */
   readonly deeds: string;
   readonly completed: boolean;
 };

@@ -134,5 +134,5 @@ export function shrunkMarker({ content, whole, media }: Outcome, position: numbe
 
 /** Returns about the size of a result in a request. `bare` leaves out its images and documents. */
 export function outcomeCharacters({ content, media = [] }: Outcome, bare = false): number {
-  return bare ? content.length : media.reduce((sum, { characters }) => sum + characters, content.length);
+  return bare ? content.length : media.reduce((total, { characters }) => total + characters, content.length);
 }

@@ -32,7 +32,7 @@ import { isShrunk, shrunkMarker } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
 
 /** Saves work from turn to turn, because entries never change. */
-export type ProjectMemo = {
+type ProjectMemo = {
   readonly replies: ReplyMemo;
   readonly results: WeakMap<Outcome, string>;
   readonly texts: WeakMap<Entry, readonly ContentBlockParam[]>;
@@ -130,7 +130,7 @@ export function openProjection(view: InView, options: ProjectOptions = {}): Proj
 
 type ProjectMeans = { readonly model: CalledModel | undefined; readonly memo: ProjectMemo };
 
-/** What comes before a place from which on nothing before it changes. */
+/** The counts up to a place before which nothing changes any longer. */
 type Seam = { readonly parts: number; readonly messages: number; readonly calls: number };
 
 function projectAfter(

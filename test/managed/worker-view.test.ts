@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ManagedError } from '../../managed/errors.ts';
-import type { EventFact } from '../../managed/events/parts.ts';
-import { emptyProjection, type OpenWait, type ReplyCall } from '../../managed/events/parts.ts';
+import { type EventFact, emptyProjection, type OpenWait, type ReplyCall } from '../../managed/events/parts.ts';
 import type { Timeline } from '../../managed/events/timelines.ts';
 import type { FoundSession } from '../../managed/sessions.ts';
 import { findTarget } from '../../managed/settle.ts';

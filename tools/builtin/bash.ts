@@ -453,7 +453,7 @@ const isBeingBuilt = (pid: number): boolean =>
   programName(pid) === 'bwrap' && childrenOf(pid)?.every(isBeingBuilt) === true;
 
 class EarlyOutput {
-  /** Resolves when something was printed that is no complaint of the sandbox. */
+  /** Resolves at the first output that isn't a complaint of the sandbox. */
   readonly isOther: Promise<void>;
   readonly #onOutput: OnOutput;
   readonly #pending: Buffer[] = [];

@@ -41,7 +41,7 @@ const inputSchema = z.strictObject({
 type ReadInput = z.infer<typeof inputSchema>;
 
 /** How a text is shown, and how the model asks for the rest of it. */
-export type TextForm = {
+type TextForm = {
   readonly lines: number;
   /** Bytes of a line that are shown where `limit` lines are. */
   longestLine(limit: number): number;

@@ -1,4 +1,4 @@
-// What may be wrong with lists of options that travel through the workflow. Pure.
+// Checks lists of options that travel through the workflow. Pure.
 
 /** Returns the first name that stands in a list a second time. */
 export const findRepeated = (names: readonly string[]): string | undefined =>

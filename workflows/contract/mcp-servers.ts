@@ -17,7 +17,7 @@ export type RunServer = {
   readonly tools: Readonly<Record<string, ServerToolConfig>>;
 };
 
-export const MOST_RUN_SERVERS = 20;
+const MOST_RUN_SERVERS = 20;
 /** Characters of JSON of all servers of a run. */
 const LONGEST_SERVERS = 64 * 1024;
 const LONGEST_URL = 2_000;

@@ -86,7 +86,7 @@ export type FilesRewound =
   | { readonly kind: 'done'; readonly roots: readonly FolderRewindRecord[] }
   | { readonly kind: 'refused'; readonly problem: string };
 
-/** What a rewind of files would do; `problem` is a sentence that says why nobody could look. */
+/** A preview of a rewind of files; `problem` is a sentence that says why there is none. */
 export type FilesPreview =
   | { readonly kind: 'looked'; readonly roots: readonly RootPreview[] }
   | { readonly kind: 'refused'; readonly problem: string };

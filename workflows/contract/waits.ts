@@ -36,7 +36,7 @@ export const waitKey = ({ call, thread = '' as SessionId }: Pick<WaitingCall, 'c
 export type AgentWait = { readonly call: string; readonly session: SessionId };
 
 /**
- * Calls that have begun to wait together, of which those of `agents` need nobody. `at`: milliseconds
+ * Calls that have begun to wait together; those of `agents` wait for no person. `at`: milliseconds
  * since the epoch.
  */
 export type WaitEntry = {

@@ -159,7 +159,7 @@ export function isSignalOnce(value: unknown, name: string): value is SignalOnce 
 }
 
 /** `refused`: why no run can open with the message's options. */
-export type CarriableMessage = { readonly message: UserMessage; readonly refused?: string };
+type CarriableMessage = { readonly message: UserMessage; readonly refused?: string };
 
 /**
  * Makes a message that a handover can carry. A signal cannot be refused, and one that is too large

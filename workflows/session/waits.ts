@@ -22,7 +22,7 @@ import type { RunState } from '../machine/state.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';
 
 /** The session as far as its waits concern it. `commit` stores entries and returns the new head. */
-export type WaitingSession = {
+type WaitingSession = {
   readonly id: SessionId;
   readonly input: { readonly agent?: AgentOrigin };
   readonly delegations: { readonly open: readonly Pick<OpenDelegation, 'child'>[] };

@@ -66,7 +66,7 @@ export function countFailure(tries: Tries, verdict: Verdict, spend: Spend): Trie
 }
 
 /** `tries` includes the failure already. `random` is from 0 up to 1. */
-export type AttemptDeath = {
+type AttemptDeath = {
   readonly verdict: Verdict;
   readonly tries: Tries;
   readonly abandoned: AbandonedAttempt;

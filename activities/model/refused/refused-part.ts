@@ -15,7 +15,7 @@ import {
 } from '../request.ts';
 import { BETA_HEADER, type DefinitionAt } from './request-parts.ts';
 
-export type RefusablePart = (typeof REFUSABLE)[keyof typeof REFUSABLE];
+type RefusablePart = (typeof REFUSABLE)[keyof typeof REFUSABLE];
 
 /** The order in which betas are given up when the server does not name the refused one. */
 const BETAS: readonly (readonly [RefusablePart, string])[] = [

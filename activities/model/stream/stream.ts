@@ -44,7 +44,7 @@ function createByteReporter(alive: () => void): Middleware {
   };
 }
 
-export type StreamHandlers = {
+type StreamHandlers = {
   onStart(usage: Message['usage']): void;
   onText(index: number, text: string): void;
   onThinking(index: number, text: string): void;
@@ -61,7 +61,7 @@ export type StreamLimits = {
   readonly requestMs?: number;
 };
 
-export type StreamedRequest = StreamLimits & {
+type StreamedRequest = StreamLimits & {
   readonly model: ModelPort;
   readonly body: ModelRequest;
   readonly signal: AbortSignal;

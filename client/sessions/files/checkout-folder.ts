@@ -34,10 +34,10 @@ export type CheckoutFile = { readonly mode: string; readonly blob: string; reado
 /** `blocked`: a link or a file is in the way, or a folder in its place. */
 export type Look = (CheckoutFile & { readonly stats: Stats }) | null | 'blocked';
 
-/** What has become of a file since it was looked at decides whether it is changed. */
+/** The outcome of a change: `changed_here` is a file that differs from when it was looked at. */
 export type Change = 'done' | 'changed_here' | 'blocked';
 
-export type NewFile = {
+type NewFile = {
   readonly path: RawPath;
   readonly mode: string;
   readonly content: Buffer;

@@ -77,7 +77,7 @@ export type ForkResult = {
   readonly messageId: string | null;
 };
 
-export type ForkPorts = ClientOptions & {
+type ForkPorts = ClientOptions & {
   readonly look: (session: SessionId) => Promise<SessionDescription>;
   readonly step: (session: SessionId) => Promise<NewestStep>;
 };

@@ -22,8 +22,8 @@ export type FileEdit = {
 };
 
 export type TouchedFile = { readonly path: string; readonly edits: readonly FileEdit[] };
-export type ReadFile = { readonly path: string; readonly times: number };
-export type RunCommand = { readonly command: string; readonly times: number; readonly anchor: string };
+type ReadFile = { readonly path: string; readonly times: number };
+type RunCommand = { readonly command: string; readonly times: number; readonly anchor: string };
 
 type Fields = Readonly<Record<string, unknown>>;
 

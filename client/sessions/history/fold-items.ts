@@ -1,5 +1,5 @@
-// What is computed from all items of a transcript, one after the other, and kept while it grows: a
-// new look costs only what was added (O13).
+// Folds the items of a transcript, one after the other, and keeps the result while it grows: a new
+// look costs only what was added (O13).
 import type { Outcome } from '../../../store/log/entries.ts';
 import { isReply, type Item, type ReplyItem } from './items.ts';
 
@@ -38,7 +38,7 @@ export type OpenCall = {
 /** The calls of the last reply that have no outcome yet, by the index of their block. */
 export type OpenCalls = Map<number, OpenCall>;
 
-export type CallNews = {
+type CallNews = {
   readonly asked: readonly OpenCall[];
   readonly ended: readonly { readonly call: OpenCall; readonly outcome: Outcome }[];
 };
