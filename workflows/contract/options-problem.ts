@@ -30,6 +30,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     sameFallbackProblem(options) ??
     bypassProblem(options) ??
     goalProblem(options) ??
+    mountsProblem(options) ??
     rosterProblem(options) ??
     optionsSizeProblem(options)
   );
@@ -46,6 +47,12 @@ function goalProblem({ goal, goalCommand, goalRounds }: Partial<RunOptions>): st
   if (goal !== undefined) return goal.trim() === '' ? 'the goal is empty: say what must be true' : undefined;
   const lone = goalCommand !== undefined ? 'goal command' : goalRounds !== undefined ? 'goal rounds' : undefined;
   return lone && `there is a ${lone} and no goal: say what must be true as the goal`;
+}
+
+/** Other tools than those of a toolset would not see the folders. */
+function mountsProblem({ mounts, toolset }: Partial<RunOptions>): string | undefined {
+  if (mounts === undefined || toolset !== undefined) return undefined;
+  return 'only the tools of a toolset see mounts: give the option toolset, too';
 }
 
 /** Each agent of a roster is checked as the options of its runs are. */
