@@ -10,21 +10,13 @@ import { ClientProblem } from '../client/faces/start.ts';
 import type { GoalOnce, Prompt, PromptBlock } from '../client/faces/types.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
-import { isOpen } from './events/outcome-parts.ts';
+import { isOpen, outcomeProblem } from './events/outcome-parts.ts';
 import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
 import type { FileResources } from './files/file-resources.ts';
 import { formatTime, outcomeId } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
-import {
-  archivedProblem,
-  type FoundSession,
-  isAtBudget,
-  isWaiting,
-  outcomeProblem,
-  outcomesOf,
-  statusOf,
-} from './sessions.ts';
+import { archivedProblem, type FoundSession, isAtBudget, isWaiting, outcomesOf, statusOf } from './sessions.ts';
 import { calledBy, checkSettling, findTarget, isSettling, settle, type SettleParts } from './settle.ts';
 import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
 import type { SessionLease } from './work/credentials.ts';

@@ -17,7 +17,7 @@ import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
-import { pendingOutcome, showOutcome } from './events/outcome-parts.ts';
+import { outcomeProblem, pendingOutcome, showOutcome } from './events/outcome-parts.ts';
 import type { EventFact, Outcome, Projection } from './events/parts.ts';
 import type { FileResources } from './files/file-resources.ts';
 import { terminatedFact } from './events/project.ts';
@@ -428,9 +428,6 @@ export function outcomesOf(found: FoundSession, { outcomes }: Pick<Projection, '
   const pending = pendingOutcome(sent.event, sent.description);
   return outcomes.some(({ id }) => id === pending.id) ? outcomes : [...outcomes, pending];
 }
-
-export const outcomeProblem = (why: string, param?: string): ManagedError =>
-  invalid(`Only one outcome is supported at a time: ${why}`, param, 'outcome_active');
 
 /** A call that waits for whom no event tells of is part of a running turn. */
 export function statusOf({ item, description }: FoundSession): SessionStatus {

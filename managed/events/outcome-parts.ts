@@ -8,6 +8,7 @@ import { noUsage } from '../../client/faces/contract.ts';
 import { bodyText } from '../../client/faces/stored.ts';
 import type { Bodies, Entry, GradedNotice, MessageBody, RunEnded, Usage } from '../../client/faces/types.ts';
 import { terminalDetail } from '../../client/faces/words.ts';
+import { invalid, type ManagedError } from '../errors.ts';
 import { formatTime, outcomeId } from '../ids.ts';
 import { messageEventId, type Outcome, type Part, partId, type Projection, type Step } from './parts.ts';
 
@@ -120,6 +121,9 @@ export const spanUsage = ({ input, output, cacheRead, cacheWrite }: Usage): Beta
   cache_creation_input_tokens: cacheWrite,
   cache_read_input_tokens: cacheRead,
 });
+
+export const outcomeProblem = (why: string, param?: string): ManagedError =>
+  invalid(`Only one outcome is supported at a time: ${why}`, param, 'outcome_active');
 
 /** An outcome that was sent, and that no run has taken up yet. */
 export const pendingOutcome = (event: string, description: MessageBody): Outcome => ({

@@ -1,10 +1,7 @@
 // The goal of a run: what must be true when it would end by itself, who grades that, and what the
 // grading came to (X10, G72).
-import type { AppendingStep } from './append.ts';
-import type { Hash } from './ids.ts';
-import type { RemainingBudget, Spend } from './loop.ts';
+import type { Spend } from './loop.ts';
 import type { MessageBody } from './people.ts';
-import type { RunOptions } from './run-options.ts';
 
 /** Marks the sessions that have had a goal: `patched` with this id. */
 export const GOALS_CHANGE = 'perdure-goals';
@@ -21,12 +18,10 @@ export type Goal = {
 
 const DEFAULT_ROUNDS = 3;
 
+type GoalOptions = { readonly goal?: string; readonly goalCommand?: string; readonly goalRounds?: number };
+
 /** Returns the goal that options set for each run; undefined without one. */
-export function goalOfOptions({
-  goal,
-  goalCommand,
-  goalRounds = DEFAULT_ROUNDS,
-}: Omit<RunOptions, 'cwd'>): Goal | undefined {
+export function goalOfOptions({ goal, goalCommand, goalRounds = DEFAULT_ROUNDS }: GoalOptions): Goal | undefined {
   if (goal === undefined) return undefined;
   const command = goalCommand === undefined ? {} : { command: goalCommand };
   return { rubric: { kind: 'text', text: goal }, ...command, rounds: goalRounds };
@@ -53,33 +48,3 @@ export type GradedNotice = {
   readonly spend: Spend;
   readonly at: number;
 };
-
-/**
- * Grades the goal of the run. Stores `append` and a GradedNotice, or nothing. `failures`: attempts
- * that failed before a parking. `left`: the rest of the budget; absent without a limit.
- */
-export type GradeGoal = AppendingStep & {
-  readonly goal: Goal;
-  readonly round: number;
-  readonly failures?: number;
-  readonly left?: RemainingBudget;
-};
-
-/** `parked`: the grader is to be asked again after `waitMs`. `nothing`: cancelled (L47). */
-export type GradeResult =
-  | {
-      readonly kind: 'graded';
-      readonly head: Hash;
-      readonly grade: Grade;
-      readonly text: string;
-      readonly spend: Spend;
-    }
-  | {
-      readonly kind: 'parked';
-      readonly waitMs: number;
-      readonly failures: number;
-      readonly detail: string;
-      readonly spend: Spend;
-    }
-  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly spend: Spend }
-  | { readonly kind: 'nothing'; readonly spend: Spend };

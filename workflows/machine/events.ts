@@ -7,6 +7,7 @@ import type {
   CollapseResult,
   CompactionResult,
   CompactionTrigger,
+  GradeResult,
   ModelResult,
   OutcomeFacts,
   OutcomeItem,
@@ -14,7 +15,6 @@ import type {
   StopHooksRan,
 } from '../contract/activities.ts';
 import type { AgentSpending } from '../contract/delegation.ts';
-import type { GradeResult } from '../contract/goals.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { RunLimit, Spend, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';

@@ -1,7 +1,7 @@
 // The goal of a run: it is graded when the run would end by itself, and what is not met goes back to
 // the model, round by round (X10, G72).
-import type { GradeGoal, GradeResult, Goal } from '../contract/goals.ts';
-import type { AppendingStep } from '../contract/append.ts';
+import type { AppendingStep, GradeGoal, GradeResult } from '../contract/activities.ts';
+import type { Goal } from '../contract/goals.ts';
 import { addSpend, estimateTokens, type Rules } from '../contract/loop.ts';
 import { present } from '../contract/present.ts';
 import { storePending } from './compactions.ts';

@@ -1,6 +1,7 @@
 // The goal of a run in the machine (X10, G72): when it is graded, and what follows each grade.
 import { describe, expect, test } from 'vitest';
-import type { Goal, Grade, GradeResult } from '../../../workflows/contract/goals.ts';
+import type { GradeResult } from '../../../workflows/contract/activities.ts';
+import type { Goal, Grade } from '../../../workflows/contract/goals.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, PerformedMove } from '../../../workflows/machine/events.ts';
