@@ -66,7 +66,7 @@ export function sendWebhook(deps: Deps): (attempt: Attempt, input: SendWebhook) 
   return async (attempt, input) => {
     const endpoint = deps.webhooks?.endpoints.find((one) => endpointId(one) === input.endpoint);
     if (!endpoint) throw notSent('this worker has no endpoint at the address that the event is for');
-    if (sending >= MOST_AT_ONCE) throw forAnotherWorker('Busy', `this worker sends ${sending} webhooks already`, true);
+    if (sending >= MOST_AT_ONCE) throw busyFailure(attempt, `this worker sends ${sending} webhooks already`);
     sending += 1;
     try {
       const problem = await postEvent(deps, attempt, endpoint, input);
@@ -79,6 +79,12 @@ export function sendWebhook(deps: Deps): (attempt: Attempt, input: SendWebhook) 
     }
   };
 }
+
+/** Attempts after which a busy worker is asked as seldom as an endpoint that fails. */
+const ASKED_SOON = 20;
+
+const busyFailure = ({ number }: Attempt, message: string): ApplicationFailure =>
+  number > ASKED_SOON ? notSent(message) : forAnotherWorker('Busy', message, true);
 
 function notSent(message: string, nonRetryable = false): ApplicationFailure {
   const category = ApplicationFailureCategory.BENIGN;

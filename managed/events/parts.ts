@@ -69,7 +69,7 @@ export type OpenWait = {
 };
 
 /**
- * How an outcome stands: `start` names the span of its newest grading, '' before the first;
+ * How an outcome stands: `start` names the span of the grading of its `iteration`, '' before that;
  * `completedAt` is in milliseconds since the epoch, null while it is open.
  */
 export type Outcome = {

@@ -94,6 +94,7 @@ describe('an outcome', () => {
   test.each<[string, readonly Entry[], Terminal, string, string | undefined]>([
     ['interrupted while it is graded', revised, stopped, 'interrupted', 'a start'],
     ['interrupted before it was graded', [started, defined], stopped, 'interrupted', ''],
+    ['interrupted in a revision', revised.slice(0, -1), stopped, 'interrupted', ''],
     ['left by a run that fails', revised, broken, 'failed', 'a start'],
   ])('%s has an end, after which another one may begin (G72)', (_, entries, terminal, result, start) => {
     const all = spans([...entries, runEnded(1, terminal)]);
