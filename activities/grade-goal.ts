@@ -17,6 +17,7 @@ import { parseStructuredOutput } from '../store/view/structured-output.ts';
 import { wellFormedText } from '../system/text.ts';
 import { confine } from '../tools/builtin/files/confine.ts';
 import { openFile, readStart } from '../tools/builtin/files/open-inside.ts';
+import { mayReadByRules } from '../tools/rules/match-rules.ts';
 import { ToolFailure } from '../tools/tool.ts';
 import type { Attempt } from './attempt.ts';
 import { recordEnds } from './calls/record-ends.ts';
@@ -157,12 +158,16 @@ async function readRubric({ store }: Pick<Deps, 'store'>, { goal: { rubric } }: 
   return rubric.kind === 'text' ? rubric.text : new TextDecoder().decode(await store.get(rubric.hash));
 }
 
-/** Reads files that the run has changed, as they are, where this worker has them. */
+/**
+ * Reads files that the run has changed, as they are, where this worker has them and the rules of the
+ * run let its model read them unasked.
+ */
 async function readChangedFiles({ deps, config, extended }: GradeStep, most: number): Promise<string> {
+  const mayUse = (path: string): boolean => mayReadByRules(config, path);
+  const workspace = { root: config.cwd, folders: config.folders, hidden: deps.dataDir, mayUse };
   let left = most;
   const texts: string[] = [];
-  for (const path of listChangedFiles(entriesOf(extended)).slice(0, MOST_FILES)) {
-    const workspace = { root: config.cwd, folders: config.folders, hidden: deps.dataDir };
+  for (const path of listChangedFiles(entriesOf(extended)).filter(mayUse).slice(0, MOST_FILES)) {
     const text = await readFileStart(workspace, path, Math.min(FILE_CHARACTERS, left));
     const part = text === null ? `The file ${path} is not there.` : `The file ${path}:\n${text}`;
     if (part.length > left) break;

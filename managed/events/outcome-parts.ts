@@ -78,7 +78,9 @@ export function gradedParts(projection: Projection, { grade, text, spend, at }: 
   if (!outcome) return { parts: [], next: {} };
   const result = RESULTS[grade];
   const stays =
-    grade === 'not_met' ? { result: 'running', start: '', iteration: outcome.iteration + 1 } : { result, completedAt: at };
+    grade === 'not_met'
+      ? { result: 'running', start: '', iteration: outcome.iteration + 1 }
+      : { result, completedAt: at };
   const outcomes = withOutcome(projection, { ...outcome, explanation: text, ...stays });
   return { parts: [endPart(projection, outcome, { result, text, usage: spend.usage })], next: { outcomes } };
 }

@@ -1,9 +1,10 @@
 // The grader of a run's goal (X10, G72): what it is shown, how its answer is read, what is stored.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { gradeGoal } from '../../activities/grade-goal.ts';
+import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Goal } from '../../workflows/contract/goals.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -26,6 +27,17 @@ async function bench(
   const made = await compactionBench({ entries, answers });
   const input = { ...made.request, append: [grading], goal: more.goal ?? goal, round: more.round ?? 1 };
   return { ...made, input, grade: (attempt = attemptOf()) => gradeGoal(made.deps)(attempt, input) };
+}
+
+/** What a grader is shown once these files of the folder were captured as changed. */
+async function gradedText(root: string, names: readonly string[], settings: Partial<RunConfig> = {}): Promise<string> {
+  const counts = { files: 3, bytes: 1, added: 3, changed: 0, deleted: 0, insertions: 1, deletions: 0 };
+  const change = { root, id: 'b'.repeat(40), parent: 'a'.repeat(40), ...counts, names };
+  const files: Entry = { kind: 'files', roots: [change], at: 0 };
+  const { deps, input, texts } = await bench([says('met')], { entries: [files] });
+  const config = { ...(await deps.config(input.config)), cwd: root, ...settings };
+  await gradeGoal({ ...deps, config: Object.assign(async () => config, deps.config) })(attemptOf(), input);
+  return texts()[0] ?? '';
 }
 
 describe('the grade', () => {
@@ -84,21 +96,25 @@ describe('the grader', () => {
     mkdirSync(root);
     writeFileSync(join(root, 'a.txt'), 'hello there');
     writeFileSync(join(root, '..', 'secret.txt'), 'a secret');
-    const names = ['a.txt', 'gone.txt', '../secret.txt'];
-    const counts = { files: 3, bytes: 1, added: 3, changed: 0, deleted: 0, insertions: 1, deletions: 0 };
-    const files: Entry = {
-      kind: 'files',
-      roots: [{ root, id: 'b'.repeat(40), parent: 'a'.repeat(40), ...counts, names }],
-      at: 0,
-    };
-    const { deps, input, texts } = await bench([says('met')], { entries: [files] });
-    const config = { ...(await deps.config(input.config)), cwd: root };
-    await gradeGoal({ ...deps, config: Object.assign(async () => config, deps.config) })(attemptOf(), input);
-    const [text = ''] = texts();
+    const text = await gradedText(root, ['a.txt', 'gone.txt', '../secret.txt']);
     expect(text).toContain(`The file ${join(root, 'a.txt')}:\nhello there`);
     expect(text).toContain(`The file ${join(root, 'gone.txt')} is not there.`);
     expect(text).not.toContain('a secret');
   });
+
+  test.each(['deny', 'ask'] as const)(
+    'reads no file that a rule of kind "%s" keeps from the tool read (X10)',
+    async (kind) => {
+      const root = tempDir();
+      for (const name of ['a.txt', '.env', '.key']) writeFileSync(join(root, name), `This is ${name}.`);
+      symlinkSync('.key', join(root, 'link'));
+      const permissions = { [kind]: ['read(.env)', 'read(.key)'] };
+      const text = await gradedText(root, ['a.txt', '.env', 'link'], { permissions });
+      expect(text).toContain('This is a.txt.');
+      expect(text).not.toContain('.env');
+      expect(text).not.toContain('This is .key.');
+    },
+  );
 
   test('cannot grade by a rubric that it cannot hold (X10)', async () => {
     const rubric = { kind: 'text', text: 'x'.repeat(100_000) } as const;
