@@ -239,7 +239,13 @@ async function sendOutcome(
   const rounds = max_iterations ?? DEFAULT_ITERATIONS;
   const text = rubric.type === 'text' ? rubric.content : '';
   await sessions.noteOutcome(found, by, { event: id, description: await storeTextBody(ports.store, description) });
-  await openTurn(parts, found, by, { id, prompt: description, goalOnce: { rubric: text, rounds } });
+  try {
+    await openTurn(parts, found, by, { id, prompt: description, goalOnce: { rubric: text, rounds } });
+  } catch (error) {
+    // One that began all the same is seen in the transcript, and a repeated request notes it again.
+    await sessions.dropOutcome(found, by, id);
+    throw error;
+  }
   bus.publish(found.id, {});
   return {
     id,

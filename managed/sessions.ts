@@ -314,6 +314,14 @@ export class Sessions {
     });
   }
 
+  /** Takes back the note of an outcome that could not be sent. Throws ManagedError. */
+  dropOutcome({ id }: FoundSession, by: string, event: string): Promise<void> {
+    return this.change(id, by, (now) => {
+      const { outcome, ...rest } = now;
+      return outcome?.event === event ? rest : now;
+    });
+  }
+
   /** Notes that the workflow is about to start. Throws ManagedError when the session has ended. */
   async noteStart(id: string, by: string): Promise<void> {
     await this.change(id, by, (now) => {

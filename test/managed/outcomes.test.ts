@@ -128,8 +128,8 @@ const rubric = { type: 'text' as const, content: '# Cites sources' };
 const outcome = (description_ = 'Write a brief.') =>
   ({ type: 'user.define_outcome', description: description_, rubric }) as const;
 
-async function opened() {
-  const staged = stagedManaged();
+async function opened(aroundStart?: Parameters<typeof stagedManaged>[1]) {
+  const staged = stagedManaged({}, aroundStart);
   const agent = await staged.client.beta.agents.create(AGENT);
   const { sessions } = staged.client.beta;
   const session = await sessions.create({ agent: agent.id, environment_id: 'env_default' });
@@ -181,6 +181,21 @@ describe('the face', () => {
     described.set(session.id, description({ session: session.id as never, phase: 'idle' }));
     await send(outcome('Three.'));
     expect(starts().map((call) => call[3])).toEqual(['One.', 'Two.', 'Three.']);
+  });
+
+  test('forgets one that could not be sent: later turns show none, and take another (G72)', async () => {
+    let isAway = true;
+    const { send, sessions, session } = await opened((_, start) => {
+      if (isAway) throw new Error('the server is away');
+      start();
+    });
+    await errorOf(send(outcome('One.')));
+    isAway = false;
+    await send(text('Go.'));
+    expect(await sessions.retrieve(session.id)).toMatchObject({ status: 'running', outcome_evaluations: [] });
+    await send(outcome('Two.'));
+    const { outcome_evaluations: open } = await sessions.retrieve(session.id);
+    expect(open).toMatchObject([{ description: 'Two.', result: 'pending' }]);
   });
 
   test('takes a request that is repeated with its key as the one before (G72 G21)', async () => {

@@ -4,6 +4,7 @@ import type { AppendingStep, GradeGoal, GradeResult } from '../contract/activiti
 import type { Goal } from '../contract/goals.ts';
 import { addSpend, estimateTokens, type Rules } from '../contract/loop.ts';
 import { present } from '../contract/present.ts';
+import type { UserMessage } from '../contract/session.ts';
 import { storePending } from './compactions.ts';
 import { showError } from './ends.ts';
 import type { Move } from './events.ts';
@@ -15,6 +16,16 @@ import { budgetInput } from './step-inputs.ts';
 export function bringGoal(messages: readonly { readonly goal?: Goal }[]): Pick<RunState, 'goal'> {
   const { goal } = messages.findLast((message) => message.goal !== undefined) ?? {};
   return goal ? { goal: { ...goal, graded: 0 } } : {};
+}
+
+/**
+ * Tells the options' goal with the last message, unless one brings a goal of its own. Where only
+ * agents have ended, nothing tells it, and the run is graded all the same.
+ */
+export function withGoal(messages: readonly UserMessage[], goal: Goal | undefined): readonly UserMessage[] {
+  if (!goal || messages.some((message) => message.goal)) return messages;
+  const fromPeople = messages.findLastIndex(({ ended: news }) => !news);
+  return messages.map((message, at) => (at === Math.max(0, fromPeople) ? { ...message, goal } : message));
 }
 
 /** Ends a run by itself: without a goal, or once that is graded (L32). */

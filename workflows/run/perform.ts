@@ -14,6 +14,7 @@ import type {
   ModelResult,
   StopHooksRan,
 } from '../contract/activities.ts';
+import { GOALS_CHANGE } from '../contract/goals.ts';
 import { modelResultOf } from '../contract/model-call.ts';
 import { noSpend, type Rules, type Spend } from '../contract/loop.ts';
 import { collapseInput, compactionInput, modelInput, preparationInput, sideInput } from '../machine/step-inputs.ts';
@@ -37,6 +38,9 @@ export function createPerform(context: RunContext): LoopPort['perform'] {
   const { session } = context;
   return (move, state) => {
     session.setState(state);
+    // An earlier release would end the run ungraded, and is told so: also where a message has brought
+    // the goal, or a handover.
+    if (state.goal) patched(GOALS_CHANGE);
     if (session.stopCause && move.do !== 'run_tools') {
       return { kind: 'stopped', stop: session.stopCause };
     }

@@ -17,7 +17,7 @@ type TellingSession = {
   readonly facts: Pick<Facts, 'nextStep'>;
   readonly phase: Phase | null;
   readonly run: { readonly state: Pick<RunState, 'isAtBudget'>; readonly parkedUntil: number | null } | null;
-  readonly waits: { readonly open: readonly WaitingCall[] };
+  readonly waits: { readonly open: readonly WaitingCall[]; readonly isSettled: boolean };
 };
 
 /**
@@ -40,6 +40,7 @@ export class Webhooks {
   private readonly session: TellingSession;
   private state: WebhooksCarry;
   private isTelling = false;
+  private isAwaitingWaits = false;
 
   constructor(session: TellingSession, carried: WebhooksCarry = nothingTold) {
     this.session = session;
@@ -57,10 +58,14 @@ export class Webhooks {
     if (types.length > 0 || this.carry) this.state = { ...this.state, types, ...present({ endpoints }) };
   }
 
-  /** Tells what has changed since the last look. */
+  /** Tells what has changed since the last look, once the transcript tells of it, too. */
   look(): void {
     const { types, status: before, waits: known, count, open } = this.state;
     if (types.length === 0) return;
+    if (!this.session.waits.isSettled && this.session.phase !== 'closed') {
+      if (!this.isAwaitingWaits) void CancellationScope.nonCancellable(() => this.lookOnceStored());
+      return;
+    }
     const status = statusOf(this.session);
     const waits = this.session.waits.open.map(waitKey);
     const isSame = status === before && waits.every((key) => known.includes(key));
@@ -73,6 +78,13 @@ export class Webhooks {
 
   async awaitSettled(): Promise<void> {
     if (this.isTelling) await CancellationScope.nonCancellable(() => condition(() => !this.isTelling));
+  }
+
+  private async lookOnceStored(): Promise<void> {
+    this.isAwaitingWaits = true;
+    await condition(() => this.session.waits.isSettled);
+    this.isAwaitingWaits = false;
+    this.look();
   }
 
   private begin(): void {

@@ -5,7 +5,7 @@ import type { Goal, Grade } from '../../../workflows/contract/goals.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, PerformedMove } from '../../../workflows/machine/events.ts';
-import { bringGoal, gradingInput } from '../../../workflows/machine/goals.ts';
+import { bringGoal, gradingInput, withGoal } from '../../../workflows/machine/goals.ts';
 import { runLoop } from '../../../workflows/machine/loop.ts';
 import type { RunState } from '../../../workflows/machine/state.ts';
 import { apply, userAppend } from '../../../workflows/machine/transitions.ts';
@@ -153,4 +153,12 @@ test('tools after a grade that was not met are followed by another grading (X10)
   const ran = toolsRan([call(0)]);
   expect(decide(absorb(before, rules, ran), rules, ran)).toMatchObject({ do: 'go_round' });
   expect(next(answer, before)).toEqual({ do: 'begin_grading' });
+});
+
+test('a goal of the options is told with the last prompt, also where an agent ended after it (X10 L71)', () => {
+  const ended = { ...userMessage('news'), ended: { call: 'c' } as never };
+  const told = withGoal([userMessage('a'), userMessage('b'), ended], goal).map(userAppend);
+  expect(told).toMatchObject([{ kind: 'user' }, { kind: 'user', goal }, { kind: 'agent_ended' }]);
+  expect(told[0]).not.toHaveProperty('goal');
+  expect(bringGoal(withGoal([ended], goal))).toEqual(aimed());
 });
