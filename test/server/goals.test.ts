@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import { fault, reply, toolUse } from '../../scripted-model/index.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import type { Goal } from '../../workflows/contract/goals.ts';
-import { clientOf, harness, type HarnessOptions } from '../support/harness.ts';
+import { type Goal, GOALS_CHANGE } from '../../workflows/contract/goals.ts';
+import { clientOf, harness, type HarnessOptions, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
@@ -14,6 +14,16 @@ const goal: Goal = { rubric: { kind: 'text', text: 'It is done.' }, rounds: 2 };
 
 const gradesIn = (entries: readonly Entry[]): readonly string[] =>
   entries.flatMap((entry) => (entry.kind === 'notice' && entry.notice.kind === 'graded' ? [entry.notice.grade] : []));
+
+/** Whether an earlier release is told that it cannot go on with the session. */
+async function isMarked({ handle }: OpenSession): Promise<boolean> {
+  const { events } = await handle.fetchHistory();
+  const details = (events ?? []).flatMap((event) => Object.values(event.markerRecordedEventAttributes?.details ?? {}));
+  const texts = details.flatMap(({ payloads }) =>
+    (payloads ?? []).map(({ data }) => Buffer.from(data ?? []).toString()),
+  );
+  return texts.some((text) => text.includes(GOALS_CHANGE));
+}
 
 test('a goal that a message brings holds for its run alone, and one of the options for each run (X10)', async () => {
   const h = await opened([reply('One.'), says('met'), reply('Two.'), reply('Three.'), says('met')]);
@@ -39,6 +49,7 @@ test('a goal that comes while a run works is taken up with its next turn (X10)',
   await session.send('Let it be graded.', { goal });
   release();
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+  expect(await isMarked(session)).toBe(true);
   expect(gradesIn(await session.entries())).toEqual(['not_met', 'met']);
   await keepHistory('a goal that comes while a run works (X10)', session.handle);
 });
