@@ -86,6 +86,7 @@ export type {
 export type {
   AnswerRecord,
   CompactionRequest,
+  SystemMessage,
   Configuration,
   ImageType,
   MediaType,

@@ -4,9 +4,12 @@ import type {
   BetaManagedAgentsSendSessionEvents,
   BetaManagedAgentsUserMessageEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { PromptBlock } from '../client/index.ts';
+import type { PromptBlock, SystemMessage } from '../client/index.ts';
 import { parsePrompt } from '../client/sessions/prompt.ts';
 import { ClientProblem } from '../client/problem.ts';
+import { findCatalogueFacts } from '../models/catalogue.ts';
+import { findModel } from '../models/find-model.ts';
+import { LONGEST_SYSTEM_MESSAGE } from '../workflows/contract/session.ts';
 import { isOfWorker } from '../workflows/contract/delegation.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
@@ -52,6 +55,7 @@ export async function sendEvents(
   const found = await parts.sessions.find(session);
   refuseEnded(found);
   for (const [at, event] of events.entries()) checkEvent(event, at);
+  const system = await systemMessageOf(parts, found, { events, ids });
   if (isAtBudget(found)) refuseAtBudget(events);
   await checkWaits(parts, { found, lease, events });
   const sent: StoredEvent[] = [];
@@ -59,9 +63,12 @@ export async function sendEvents(
     for (const [at, event] of events.entries()) {
       const id = ids[at]!;
       const isFollowing = sent.some(({ type }) => type === 'user.message');
-      if (event.type === 'user.message') sent.push(await sendMessage(parts, found, by, { id, content: event.content }));
-      else if (isSettling(event)) sent.push(await sendSettling(parts, { found, by, lease, event, at }));
-      else sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
+      const beside = at === events.length - 2 ? system : undefined;
+      if (event.type === 'user.message')
+        sent.push(...(await sendMessage(parts, found, by, { id, content: event.content, system: beside })));
+      else if (isSettling(event))
+        sent.push(...(await sendSettling(parts, { found, by, lease, event, at, system: beside })));
+      else if (event.type === 'user.interrupt') sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
     }
   } catch (error) {
     if (error instanceof ClientProblem && error.kind === 'closed') throw archivedProblem(session);
@@ -76,6 +83,7 @@ function refuseEnded(found: FoundSession): void {
 
 function checkEvent(event: SentEvent, at: number): void {
   if (isSettling(event)) return checkSettling(event, at);
+  if (event.type === 'system.message') return;
   if (event.type === 'user.message') {
     parsePrompt(promptOf(event.content, `events.${at}.content`));
     return;
@@ -83,6 +91,40 @@ function checkEvent(event: SentEvent, at: number): void {
   const param = `events.${at}.session_thread_id`;
   if (event.session_thread_id) throw unsupported(param, 'an interrupt ends all threads: leave it out');
 }
+
+/**
+ * Returns the request's system message, which goes with the event before it (G46); undefined
+ * without one. Throws ManagedError.
+ */
+async function systemMessageOf(
+  { stored }: SendParts,
+  { item }: FoundSession,
+  { events, ids }: Pick<Sending, 'events' | 'ids'>,
+): Promise<SystemMessage | undefined> {
+  const at = events.findIndex(({ type }) => type === 'system.message');
+  const event = events[at];
+  if (event?.type !== 'system.message') return undefined;
+  const refuse = (why: string, code?: string): ManagedError =>
+    invalid(`Invalid system.message event at events[${at}]: ${why}`, `events.${at}`, code);
+  if (at !== events.length - 1) throw refuse('it must be the last event of a request, and the only one of its type');
+  const before = events[at - 1]?.type;
+  if (before === undefined || !ACCOMPANIED.has(before)) throw refuse(`it must follow a ${[...ACCOMPANIED].join(', ')}`);
+  const { id: model } = (await stored.sessionAgent(item.agent)).model;
+  const name = findModel(model);
+  if (!('name' in name && findCatalogueFacts(name.name)?.systemMessages))
+    throw refuse(`model ${model} takes no system messages`, 'model_does_not_support_mid_conversation_system');
+  const text = event.content.map((block) => block.text).join('\n');
+  if (text.trim() === '') throw refuse('it has no text');
+  if (text.length > LONGEST_SYSTEM_MESSAGE)
+    throw refuse(`it has ${text.length} characters: give at most ${LONGEST_SYSTEM_MESSAGE}`);
+  return { id: ids[at]!, text };
+}
+
+const ACCOMPANIED: ReadonlySet<SentEvent['type']> = new Set([
+  'user.message',
+  'user.custom_tool_result',
+  'user.tool_result',
+]);
 
 /**
  * A session that waits for a person or an app takes no message before that is settled (G45): an
@@ -100,8 +142,11 @@ async function checkWaits(
   for (const [at, event] of events.entries()) {
     if (event.type === 'user.interrupt') open = [];
     else if (event.type === 'user.message') refuseWhileWaiting(open, at);
-    else {
-      findTarget(timeline, { event, at, lease });
+    else if (event.type !== 'system.message') {
+      const target = findTarget(timeline, { event, at, lease });
+      const isOfThread = target.kind === 'open' && target.wait.thread !== undefined;
+      if (isOfThread && events[at + 1]?.type === 'system.message')
+        throw unsupported(`events.${at + 1}`, 'a result of a thread’s call takes no system message');
       const call = calledBy(event);
       if (settled.has(call)) throw invalid(`Invalid ${event.type} event at events[${at}]: ${call} is settled twice`);
       settled.add(call);
@@ -126,12 +171,16 @@ function refuseWhileWaiting(open: readonly string[], at: number): void {
   throw invalid(`Invalid user.message event at events[${at}]: ${why}`, `events.${at}`, 'session_requires_action');
 }
 
-/** The event is processed when it is stored, which it is by now. */
-async function sendSettling(parts: SendParts, sending: Parameters<typeof settle>[1]): Promise<StoredEvent> {
+/** Events that settle are processed when they are stored, which they are by now. */
+async function sendSettling(parts: SendParts, sending: Parameters<typeof settle>[1]): Promise<StoredEvent[]> {
+  const { found, system, at } = sending;
   const fact = await settle(parts, sending);
-  parts.bus.publish(sending.found.id, {});
-  const [event] = await parts.timelines.write([fact]);
-  return event as StoredEvent;
+  parts.bus.publish(found.id, {});
+  const facts = system ? (await parts.sessions.timeline(found)).facts : [];
+  const beside = facts.filter(({ id }) => id === system?.id);
+  if (system && beside.length === 0)
+    throw invalid(`Invalid system.message event at events[${at + 1}]: the result before it was taken without it`);
+  return (await parts.timelines.write([fact, ...beside])) as StoredEvent[];
 }
 
 function promptOf(content: readonly MessageBlock[], path: string): readonly PromptBlock[] {
@@ -144,15 +193,19 @@ function promptOf(content: readonly MessageBlock[], path: string): readonly Prom
   });
 }
 
-type Message = { readonly id: string; readonly content: readonly MessageBlock[] };
+type Message = {
+  readonly id: string;
+  readonly content: readonly MessageBlock[];
+  readonly system: SystemMessage | undefined;
+};
 
 /** The message's id is its event's id. */
 async function sendMessage(
   { ports, stored, sessions, bus, queues }: SendParts,
   { id: session, item }: FoundSession,
   by: string,
-  { id, content }: Message,
-): Promise<StoredEvent> {
+  { id, content, system }: Message,
+): Promise<StoredEvent[]> {
   const cwd = await ports.openWorkspace(session);
   const environment = await sessions.environmentOf(item);
   const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, {
@@ -162,7 +215,8 @@ async function sendMessage(
   });
   const prompt = promptOf(content, 'content');
   if (!item.isStarted) await sessions.noteStart(session, by);
-  await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
+  const facts = { messageId: id, ifNew, querySource: 'api', ...(system && { systemMessage: system }) } as const;
+  await ports.as(by).start(prompt, { session, ...facts });
   await sessions.noteStarted(session, by);
   if (!item.isStarted) {
     // The budget may have been changed while the workflow began.
@@ -177,9 +231,17 @@ async function sendMessage(
     content: media.length === 0 ? [{ type: 'text', text }] : withoutRedacted(content),
     processed_at: null,
   };
-  bus.publish(session, { queued: event });
-  return event;
+  const beside = system ? [queuedSystem(system)] : [];
+  for (const queued of [event, ...beside]) bus.publish(session, { queued });
+  return [event, ...beside];
 }
+
+const queuedSystem = ({ id, text }: SystemMessage): StoredEvent => ({
+  id,
+  type: 'system.message',
+  content: [{ type: 'text', text }],
+  processed_at: null,
+});
 
 /** JSON has no undefined, so that the blocks have the SDK's type as they were sent. */
 const withoutRedacted = (content: readonly MessageBlock[]): SentContent =>

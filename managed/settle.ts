@@ -2,7 +2,7 @@
 // decides races; a repeat finds what it did.
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { PromptBlock } from '../client/index.ts';
+import type { PromptBlock, SystemMessage } from '../client/index.ts';
 import { ClientProblem } from '../client/problem.ts';
 import { messageBody } from '../client/sessions/message.ts';
 import { parsePrompt } from '../client/sessions/prompt.ts';
@@ -52,7 +52,12 @@ type About = {
   readonly lease: SessionLease | undefined;
 };
 
-type Sending = About & { readonly found: FoundSession; readonly by: string };
+type Sending = About & {
+  readonly found: FoundSession;
+  readonly by: string;
+  /** What the session is to be told beside the result. */
+  readonly system: SystemMessage | undefined;
+};
 
 /** What the event is about, as the session stands. `early`: its call does not wait yet. */
 type Target =
@@ -200,13 +205,13 @@ const nameIn = ({ entry, settles = '' }: EventFact): string => (entry?.kind === 
 /** Somebody else may have been faster, or the session has not listed the call yet. */
 async function apply(
   ports: ManagedPorts,
-  { found, by, event }: Sending,
+  { found, by, event, system }: Sending,
   { call, thread }: OpenWait,
   result: OutsideResult | undefined,
 ): Promise<void> {
   const session = (thread ?? found.id) as SessionId;
   try {
-    if (result) await ports.giveResult(session, { call, result, by });
+    if (result) await ports.giveResult(session, { call, result, by, ...(system && { system }) });
     else if (event.type === 'user.tool_confirmation' && event.result === 'allow')
       await ports.as(by).approve(session, call, { by });
     else await ports.as(by).deny(session, call, reasonOf(event), { by });

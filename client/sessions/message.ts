@@ -8,6 +8,8 @@ import {
   LONGEST_INSTRUCTIONS,
   type OptionChanges,
   type RunOptions,
+  type SystemMessage,
+  systemMessageProblem,
   type UserMessage,
 } from '../../workflows/contract/session.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
@@ -36,6 +38,7 @@ type MessageFacts = {
   readonly by?: string | undefined;
   readonly querySource?: QuerySource | undefined;
   readonly compact?: CompactionRequest | undefined;
+  readonly systemMessage?: SystemMessage | undefined;
 };
 
 /** Throws ClientProblem `refused`, StoreError. */
@@ -51,14 +54,15 @@ export async function messageOf(
     querySourceProblem(how.querySource ?? client.querySource) ??
     traceparentProblem(traceparent) ??
     (options && (await findWrongOption(options))) ??
-    instructionsProblem(how.compact);
+    instructionsProblem(how.compact) ??
+    (how.systemMessage && systemMessageProblem(how.systemMessage));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const checked = parseMessageId(id);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   const body = await messageBody(client.store, read);
-  const { querySource = client.querySource ?? 'sdk', compact } = how;
+  const { querySource = client.querySource ?? 'sdk', compact, systemMessage: system } = how;
   const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...(compact && { compact }) };
-  return { id: checked, body, ...changes, ...facts, querySource };
+  return { id: checked, body, ...changes, ...facts, ...(system && { system }), querySource };
 }
 
 function instructionsProblem({ instructions = '' }: CompactionRequest = {}): string | undefined {

@@ -7,6 +7,7 @@ import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';
 import {
   type CompactionRequest,
+  type SystemMessage,
   TASK_QUEUE,
   type RunOptions,
   type SessionInput,
@@ -126,6 +127,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     by,
     querySource,
     compact,
+    systemMessage,
     ...changes
   } = start;
   const named = id ?? newId ?? (messageId === undefined ? undefined : sessionIdOfMessage(by ?? client.by, messageId));
@@ -141,6 +143,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     by,
     querySource,
     compact,
+    systemMessage,
   };
   const message = await messageOf(client, task, facts);
   const problem = await findWrongOption(options);
@@ -222,6 +225,11 @@ export type StartOptions = OptionChanges &
     readonly traceparent?: string;
     /** Requests a compaction in place of a prompt: the model is not asked (L10). */
     readonly compact?: CompactionRequest;
+    /**
+     * Words right after the prompt that the model reads as it reads its system prompt, for the rest
+     * of the session (G46): at most 32,768 characters. `id`: 1 to 200 characters that name them.
+     */
+    readonly systemMessage?: SystemMessage;
   };
 
 /** A retry with the same `messageId` asks once, so that it cannot stop a later run. */

@@ -2,7 +2,7 @@
 // G29–G34). A time comes from the entries, as an id does, so that every process gives the same
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
 import { noticeText } from '../../client/faces/words.ts';
-import type { Entry, Notice, Outcome } from '../../client/index.ts';
+import type { Entry, Notice, Outcome, SystemMessage } from '../../client/index.ts';
 import { rewoundIn } from '../../store/log/entries.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { eventId, formatMicros } from '../ids.ts';
@@ -124,7 +124,14 @@ function ownParts(projection: Projection, entry: Entry): Step {
 function noticeParts(projection: Projection, notice: Notice): Step {
   if (notice.kind === 'server_away') return { parts: [serverAwayPart(projection, notice)], next: {} };
   if (notice.kind === 'workers_silent') return silentParts(projection, notice);
+  if (notice.kind === 'system_message') return { parts: [systemPart(projection, notice)], next: {} };
   return { parts: [], next: {} };
+}
+
+function systemPart({ session }: Projection, { id, text }: SystemMessage): Part {
+  const type = 'system.message';
+  const content = [{ type: 'text' as const, text }];
+  return { id: messageEventId(session, id), type, make: (about) => ({ ...about, type, content }) };
 }
 
 /** The run goes on without the server, which is tried again. */

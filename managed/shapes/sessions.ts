@@ -81,7 +81,19 @@ const toolResult = z.strictObject({
   is_error: z.boolean().nullable().optional(),
 });
 
-const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt, confirmation, customResult, toolResult]);
+const systemMessage = z.strictObject({
+  type: z.literal('system.message'),
+  content: z.array(text).min(1).max(MOST_BLOCKS),
+});
+
+const sentEvent = z.discriminatedUnion('type', [
+  userMessage,
+  userInterrupt,
+  confirmation,
+  customResult,
+  toolResult,
+  systemMessage,
+]);
 export type SentEvent = z.output<typeof sentEvent>;
 
 export const eventSend = z.strictObject({ events: z.array(sentEvent).min(1).max(MOST_EVENTS) });

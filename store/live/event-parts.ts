@@ -147,6 +147,7 @@ export const notice = standFor<Notice>()(
       items: wholeNumber.describe('items in a row whose workers sent no heartbeat'),
       at: z.number().describe('milliseconds since the epoch'),
     }),
+    textNotice('system_message', ['id', 'text']),
     z.strictObject({
       kind: z.literal('preamble_changed'),
       parts: z

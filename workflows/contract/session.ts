@@ -143,7 +143,26 @@ export type UserMessage = {
    * (L71).
    */
   readonly ended?: AgentNews;
+  readonly system?: SystemMessage;
 };
+
+/**
+ * Words with the weight of a system prompt that come right after a message or a result (G46). `id`
+ * names them as a message's id does.
+ */
+export type SystemMessage = { readonly id: string; readonly text: string };
+
+/** Characters of its text. */
+export const LONGEST_SYSTEM_MESSAGE = 32 * 1024;
+
+/** Checks the shape alone. */
+export function systemMessageProblem(value: unknown): string | undefined {
+  const { id, text } = (value ?? {}) as { readonly [Key in keyof SystemMessage]?: unknown };
+  const isShort = (words: unknown, most: number): boolean =>
+    typeof words === 'string' && words.trim() !== '' && words.length <= most;
+  if (isShort(id, LONGEST_ID) && isShort(text, LONGEST_SYSTEM_MESSAGE)) return undefined;
+  return `a system message is {"id": …, "text": …} with a text of 1 to ${LONGEST_SYSTEM_MESSAGE} characters`;
+}
 
 /** `instructions` are for the model that sums up, after ours. */
 export type CompactionRequest = { readonly instructions?: string };

@@ -4,6 +4,7 @@
 import type { OutsideKind, OutsideResult } from './delegation.ts';
 import { isHash, type Hash, type SessionId } from './ids.ts';
 import type { Spend } from './loop.ts';
+import type { SystemMessage } from './session.ts';
 
 /** Marks the sessions that store waits, or have calls for somebody outside: `patched` with this id. */
 export const WAITS_CHANGE = 'perdure-waits';
@@ -142,7 +143,12 @@ export function isOutsideTool(value: unknown): value is OutsideTool {
 }
 
 /** The argument of the update that gives an outside call its result. */
-export type GivenResult = { readonly call: string; readonly result: OutsideResult; readonly by?: string };
+export type GivenResult = {
+  readonly call: string;
+  readonly result: OutsideResult;
+  readonly by?: string;
+  readonly system?: SystemMessage;
+};
 
 const UNKNOWN = 'outcome unknown: ';
 const LOOK = 'It may have taken effect: check before repeating it.';

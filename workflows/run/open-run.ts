@@ -8,7 +8,7 @@ import { showError, stopNotice } from '../machine/ends.ts';
 import { endAtLimit } from '../machine/limits.ts';
 import type { LoopEnd } from '../machine/loop.ts';
 import { initialState } from '../machine/state.ts';
-import { snipAppend, userAppend } from '../machine/transitions.ts';
+import { snipAppend, userAppends } from '../machine/transitions.ts';
 import { activityProblem } from '../activity-problem.ts';
 import { idsFromPeople, keepPlaceUnlessGiven, listMessages } from '../session/inbox.ts';
 import { notWaiting } from '../session/session-state.ts';
@@ -39,7 +39,7 @@ export async function openAndRun(session: Session): Promise<void> {
   facts.dropSnips(snips);
   const loss = [...facts.takeLoss(), ...budgetSpentNotices(facts.now.last)];
   const prompts = messages.filter(({ compact }) => compact === undefined);
-  const users = [...session.steered.take(), ...snipAppend(snips), ...prompts.map(userAppend)];
+  const users = [...session.steered.take(), ...snipAppend(snips), ...prompts.flatMap(userAppends)];
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
     const end = endWithoutOpening(opened);

@@ -10,6 +10,7 @@ import {
   LISTED_MESSAGES,
   LONGEST_ID,
   LONGEST_INSTRUCTIONS,
+  systemMessageProblem,
   type RunOptions,
   type UserMessage,
 } from '../contract/session.ts';
@@ -137,13 +138,14 @@ function sizeOf(queue: readonly WaitingMessage[]): number {
  */
 export function messageProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'a message is an object with `id` and `body`';
-  const { body, options = {}, compact, ended: news } = value as Partial<Record<keyof UserMessage, unknown>>;
+  const { body, options = {}, compact, ended: news, system } = value as Partial<Record<keyof UserMessage, unknown>>;
   if (!hasId(value)) return `\`id\` is no text of 1 to ${LONGEST_ID} characters`;
   if (!isBody(body)) return '`body` is not { "kind": "text", "text": … }, nor a text of the store';
   if (typeof options !== 'object' || options === null) return '`options` is no object';
   if (compact !== undefined && !isCompactionAsked(compact))
     return `\`compact\` is not {} or {"instructions": "…"} of at most ${LONGEST_INSTRUCTIONS} characters`;
-  return news === undefined ? undefined : '`ended` is for the session itself to say';
+  if (news !== undefined) return '`ended` is for the session itself to say';
+  return system === undefined ? undefined : systemMessageProblem(system);
 }
 
 export function isMessage(value: unknown): value is UserMessage {
