@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import type { ChannelItem, PerdureClient, SessionDescription, Store } from '../client/index.ts';
 import type { NewestStep, OpenedServer } from '../client/faces/types.ts';
 import { callUntilAnswered, impatient } from '../client/sessions/persist.ts';
+import { sendSignal } from '../client/sessions/send.ts';
 import { newestStepOf } from '../client/sessions/newest-head.ts';
 import { update } from '../client/sessions/updates/update.ts';
 import type { PagePorts } from '../page/ports.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { TASK_QUEUE, UPDATES } from '../workflows/contract/session.ts';
+import { SIGNALS, TASK_QUEUE, UPDATES } from '../workflows/contract/session.ts';
+import type { SessionLabels } from '../workflows/contract/steered.ts';
 import type { GivenResult } from '../workflows/contract/waits.ts';
 import { type Leases, temporalLeases } from './work/leases.ts';
 
@@ -21,6 +23,8 @@ export type ManagedPorts = {
   as(name: string): ManagedActing;
   /** Gives a call that waits for an app or a worker its result, once. Throws ClientProblem. */
   giveResult(session: SessionId, given: GivenResult): Promise<void>;
+  /** Tells the session of labels that have changed; it needs no worker. Throws ClientProblem. */
+  relabel(session: SessionId, labels: SessionLabels, by: string): Promise<void>;
   /** Throws ClientProblem `no_session` when there is no workflow. */
   describe(session: string): Promise<SessionDescription>;
   /** Returns the newest head, and the input of a step that is under way. */
@@ -64,6 +68,7 @@ export function managedPorts(
       const workers = () => ports.describe(session);
       return update({ temporal: client, session, name: UPDATES.giveResult, arg, workers });
     },
+    relabel: (session, labels, by) => sendSignal(client, session, SIGNALS.relabel, [{ labels, by }]),
     describe: (session) => ports.describe(session),
     newestStep: (session) =>
       callUntilAnswered(client, `read session ${session}`, () => newestStepOf(client, session), impatient),

@@ -1,5 +1,6 @@
 // Sessions (G20–G28). The log holds what a request sets; how a session stands and what it used come
 // from its workflow and its transcript. A session without messages has no workflow (G3).
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type {
@@ -10,6 +11,7 @@ import type { SessionDescription } from '../client/index.ts';
 import { ClientProblem } from '../client/problem.ts';
 import { createLimit } from '../system/async.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import type { SessionLabels } from '../workflows/contract/steered.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
@@ -17,11 +19,12 @@ import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.
 import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
-import type { ManagedStore, SessionItem } from './log/stored.ts';
+import type { ManagedStore, SessionItem, SessionUpdate } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
+import { earlyUpdates } from './events/updates.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { defineRoster, rosterOf } from './rosters.ts';
@@ -187,18 +190,38 @@ export class Sessions {
     const { budget } = body;
     const amount = budget?.max_list_cost.amount;
     const hadWorkflow = budget === undefined || (await this.#changeBudget(id, by, amount));
+    const isOpen = await this.#tellLabels(id, by, body);
     await this.change(id, by, (current) => {
       refuseArchived(id, current);
       const { budget: before, ...item } = current;
       const kept = budget === undefined ? before : amount;
-      const title = body.title === undefined ? item.title : body.title;
-      const metadata = patchMetadata(item.metadata, body.metadata);
-      return { ...item, ...(kept !== undefined && { budget: kept }), title, metadata };
+      const changed = changedLabels(current, body);
+      const update = { ...changed, ...(kept !== before && { budget: kept ?? null }) };
+      return {
+        ...item,
+        ...(kept !== undefined && { budget: kept }),
+        ...changed,
+        ...(isOpen === undefined && noteUpdate(item, update, this.#parts.ports.now())),
+      };
     });
     const found = await this.find(id);
     // A first message has begun the workflow meanwhile.
     if (!hadWorkflow && found.description) await this.bringBudget(id, by, amount);
     return this.show(found);
+  }
+
+  /**
+   * Tells the session's workflow of labels that are about to change, so that a change that is stored
+   * is told. Returns whether the workflow is open; undefined where there is none. Throws
+   * ManagedError, ClientProblem.
+   */
+  async #tellLabels(id: string, by: string, body: z.output<typeof sessionUpdate>): Promise<boolean | undefined> {
+    const { item, description } = await this.find(id);
+    refuseArchived(id, item);
+    const labels = changedLabels(item, body);
+    const isOpen = description?.status === 'open';
+    if (isOpen && Object.keys(labels).length > 0) await this.#parts.ports.relabel(id as SessionId, labels, by);
+    return description === null ? undefined : isOpen;
   }
 
   /**
@@ -340,8 +363,9 @@ export class Sessions {
     const { timelines } = this.#parts;
     const timeline = description === null ? await timelines.upTo(id, null) : await timelines.newest(id);
     const { name } = await this.#parts.stored.sessionAgent(found.item.agent);
-    const facts = [...timeline.facts.map((fact) => withAgentName(fact, name)), ...endOutside(found, timeline.facts)];
-    return { ...timeline, facts };
+    const own = timeline.facts.map((fact) => withAgentName(fact, name));
+    const facts = [...earlyUpdates(id, found.item, own[0]), ...own];
+    return { ...timeline, facts: [...facts, ...endOutside(found, facts)] };
   }
 }
 
@@ -400,6 +424,28 @@ export const isAtBudget = ({ description }: Pick<FoundSession, 'description'>): 
 
 function refuseArchived(id: string, { archivedAt }: Pick<SessionItem, 'archivedAt'>): void {
   if (archivedAt !== null) throw invalid(`Session ${id} is archived and cannot be changed`);
+}
+
+/** Returns what a request changes of the session's title and metadata. Throws ManagedError. */
+function changedLabels(item: SessionItem, body: z.output<typeof sessionUpdate>): SessionLabels {
+  const title = body.title === undefined ? item.title : body.title;
+  const metadata = patchMetadata(item.metadata, body.metadata);
+  return {
+    ...(title !== item.title && { title }),
+    ...(!isDeepStrictEqual(metadata, item.metadata) && { metadata }),
+  };
+}
+
+/** Changes of a session without messages that its record keeps; later ones are not told. */
+const MOST_UPDATES = 8;
+
+function noteUpdate(
+  { updates = [] }: SessionItem,
+  update: Omit<SessionUpdate, 'at'>,
+  at: number,
+): Partial<SessionItem> {
+  if (Object.keys(update).length === 0 || updates.length >= MOST_UPDATES) return {};
+  return { updates: [...updates, { ...update, at }] };
 }
 
 /** Names the agent of the session's own thread, which no transcript knows. */

@@ -24,7 +24,7 @@ import { collapseInput, compactionInput, modelInput, preparationInput } from '..
 import type { CallResult, Event, Move, PerformedMove, TakenPreparation } from '../../workflows/machine/events.ts';
 import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
-import { userAppend } from '../../workflows/machine/transitions.ts';
+import { userAppends } from '../../workflows/machine/transitions.ts';
 
 /**
  * `state` is the machine's state at the run's end. `steps` counts those of the conversation so far.
@@ -63,9 +63,9 @@ export async function memoryLoop(
   const opened = await steps.perform(openRun(deps), { chain, run: number, options });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const { config, rules } = opened;
-  const prompt = userAppend({ id, body: { kind: 'text', text } });
+  const prompts = userAppends({ id, body: { kind: 'text', text } });
   const runStarted = { kind: 'run_started', run: number, config, at: 0 } as const;
-  const initial = initialState(after?.head ?? null, [runStarted, prompt], after?.state);
+  const initial = initialState(after?.head ?? null, [runStarted, ...prompts], after?.state);
   const performer = new MovePerformer({ deps, chain, config, rules, steps });
   const perform = (move: PerformedMove, state: RunState): Promise<Event> => performer.perform(move, state);
   const { state, terminal, append } = await runLoop(initial, () => rules, { perform, wentRound: () => null });

@@ -5,6 +5,7 @@ import type { Entry, Spend } from '../../client/index.ts';
 import type { Bodies } from '../../client/faces/types.ts';
 import type { CallJudgement } from '../../store/log/entries.ts';
 import { noSpend } from '../../workflows/contract/loop.ts';
+import type { SessionLabels } from '../../workflows/contract/steered.ts';
 import { placeInName, type WaitReason } from '../../workflows/contract/waits.ts';
 import { eventId, isId } from '../ids.ts';
 
@@ -100,6 +101,8 @@ export type Projection = {
   readonly spending: Spending;
   /** What of it the agents of threads took. */
   readonly spentInThreads: Spend;
+  /** The session's labels as far as changes have told them. */
+  readonly labels: SessionLabels;
   /** US dollars (G69); null without a budget. */
   readonly budgetUsd: number | null;
   /** The run under way waits at the budget. */
@@ -124,6 +127,7 @@ export const emptyProjection = (session: string): Projection => ({
   silent: '',
   spending: { spend: noSpend, ms: 0 },
   spentInThreads: noSpend,
+  labels: {},
   budgetUsd: null,
   isAtBudget: false,
   underWay: { at: 0, spend: noSpend },

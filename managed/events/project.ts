@@ -6,7 +6,7 @@ import type { Entry, Notice, Outcome, SystemMessage } from '../../client/index.t
 import { rewoundIn } from '../../store/log/entries.ts';
 import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { eventId, formatMicros } from '../ids.ts';
-import { budgetParts, budgetUpdate } from './budget-parts.ts';
+import { budgetParts } from './budget-parts.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
   callEventId,
@@ -24,6 +24,7 @@ import {
 import { callPart, replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
 import { threadEndParts, threadOf } from './thread-parts.ts';
+import { updateOf } from './updates.ts';
 import { runningPart, settledParts, waitParts, withdrawnParts } from './wait-parts.ts';
 
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
@@ -195,7 +196,7 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
     const next = { branch: rewound.from, reply: null, waiting: [], threads: endAll(projection) };
     return { parts: [], next };
   }
-  const update = budgetUpdate(projection, entry.steered);
+  const update = updateOf(projection, entry.steered);
   if (update) return update;
   if (entry.steered.action !== 'interrupt') return { parts: [], next: {} };
   const part: Part = {

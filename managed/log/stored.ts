@@ -9,6 +9,7 @@ import { ResourceLog, type Resources } from '../../store/values/resource-log.ts'
 import { parseStored, StoreError } from '../../store/values/store.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
+import type { SessionLabels } from '../../workflows/contract/steered.ts';
 
 /** The parts of an agent that a version fixes. */
 export type AgentVersion = Omit<BetaManagedAgentsAgent, 'archived_at'>;
@@ -40,11 +41,16 @@ export type SessionItem = {
    * because the server died; absent before.
    */
   readonly isStarting?: true;
+  /** The first changes of a session that has no transcript to hold them. */
+  readonly updates?: readonly SessionUpdate[];
   /** By the session of each thread that was archived, when that was. */
   readonly archivedThreads?: Readonly<Record<string, number>>;
   /** Whether a workflow was started: a session without messages has none (G3). */
   readonly isStarted: boolean;
 };
+
+/** What a request has changed. `at`: milliseconds since the epoch. `budget`: cents; null without one. */
+export type SessionUpdate = SessionLabels & { readonly at: number; readonly budget?: string | null };
 
 /** Hashes of the keys of a self-hosted environment. */
 export type EnvironmentKeysItem = { readonly hashes: readonly string[] };

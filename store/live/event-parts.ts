@@ -210,6 +210,7 @@ export const steered = standFor<SteeringRecord>()(
       'repair',
       'rewind',
       'move',
+      'relabel',
     ]),
     at: z.number().describe('milliseconds since the epoch'),
     by: z.string().optional().describe('whoever did it; absent where nobody said it'),
@@ -221,6 +222,10 @@ export const steered = standFor<SteeringRecord>()(
       .readonly()
       .optional()
       .describe('options that were set as well, whose values are not told'),
+    labels: z
+      .strictObject({ title: z.string().nullable().optional(), metadata: z.record(z.string(), z.string()).optional() })
+      .optional()
+      .describe('title and metadata of a managed session, as far as they were changed'),
     rewound: z
       .strictObject({
         from: z.string().describe('the head that was left behind'),

@@ -202,13 +202,13 @@ test('a system message holds after a compaction, and after its part is shown in 
   ];
   const short = { kind: 'collapse_staged', from: 0, to: 3, short: 'A greeting.' } as const;
   const hidden: readonly (readonly Entry[])[] = [
-    [boundary({ from: 3, prompts: [0] })],
-    [boundary({ from: 5 })],
+    [boundary('A greeting.', 3, [0])],
+    [boundary('A greeting.', 5)],
     [short, { kind: 'collapse_committed', count: 1 }],
   ];
   for (const more of hidden) {
     const messages = project([...entries, ...more, user('And?')], new Map(), { model });
-    const told = messages.flatMap(({ role, content }) => (role === 'system' ? content : []));
+    const told = messages.flatMap(({ role, content }) => (role === 'system' ? [content].flat() : []));
     expect(told).toEqual([{ type: 'text', text: 'Answer in one word.' }]);
   }
 });

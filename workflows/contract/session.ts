@@ -29,8 +29,8 @@ export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records
 export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${taskQueue}.${id}.host`;
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and
- * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel. A
- * workflow that the session has started sends DELEGATED_SIGNAL. Any other signal is ignored, and
+ * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel,
+ * `relabel` the labels that have changed (G27). A workflow that the session has started sends DELEGATED_SIGNAL. Any other signal is ignored, and
  * the view says so.
  */
 export const SIGNALS = {
@@ -39,6 +39,7 @@ export const SIGNALS = {
   resume: 'resume',
   snip: 'snip',
   cancel: 'cancel',
+  relabel: 'relabel',
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81),
