@@ -6,11 +6,9 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import type { ActivityAnswer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
 import { findUndecodable } from '../workflows/contract/undecodable.ts';
-import { isSessionOver, readFirings } from '../tools/people/ask-server.ts';
-import { createPeople } from '../tools/people/ask-people.ts';
+import { isSessionOver, readFirings, createPeople } from '../tools/people/ask-people.ts';
 import { isDamage, StoreError } from '../store/values/store.ts';
-import { forAnotherWorker, isForAnotherWorker } from './another-worker.ts';
-import type { AbortedBy, ActivityBody, Attempt } from './attempt.ts';
+import { forAnotherWorker, isForAnotherWorker, type AbortedBy, type ActivityBody, type Attempt } from './attempt.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ActivityCancelledError,

@@ -1,7 +1,7 @@
 // Calls the after-stop handlers when a run has come to its natural end (L56): memory extraction,
 // reports, a suggested prompt.
 import type { Activities, AfterStop } from '../workflows/contract/activities.ts';
-import { addSpend, noSpend, type Spend } from '../workflows/contract/loop.ts';
+import { addSpend, noSpend, type Spend, CHARACTERS_PER_TOKEN } from '../workflows/contract/loop.ts';
 import { type Attempt, boundAttempt, createGivenUpError, isGivenUp } from './attempt.ts';
 import type { AfterStopHandler, Deps, EndedRun } from './deps.ts';
 import { runFields } from '../system/log.ts';
@@ -11,7 +11,6 @@ import { openSmallModel } from './compaction/small-model.ts';
 import { writeQuestion } from './compaction/questions.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import { limitsLeft, renderFinishedRun } from './memory/ended-run.ts';
-import { CHARACTERS_PER_TOKEN } from '../workflows/contract/tokens.ts';
 import { readSuggestion } from '../store/view/suggestion.ts';
 
 /**

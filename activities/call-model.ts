@@ -5,7 +5,7 @@
 import type { CallModel, ModelCallAnswer, ModelResult } from '../workflows/contract/activities.ts';
 import { type Attempt, createGivenUpError } from './attempt.ts';
 import { shareInFlight } from '../system/async.ts';
-import type { Deps } from './deps.ts';
+import type { ModelDeps } from './model-deps.ts';
 import { recordEnds } from './calls/record-ends.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { createPromptHooks } from './run/around-runs.ts';
@@ -17,7 +17,6 @@ import { afterWait, noTries, type Tries, readRemainingWait } from './model/refus
 import { refuseWithoutHooks, refuseScriptedModel } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';
-import { noticeAwayServers } from './model/away-servers.ts';
 import { requestReply } from './model/request-reply.ts';
 import { endWithout } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
@@ -28,8 +27,11 @@ import type { ExtendedView } from '../store/transcript/transcripts.ts';
 import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { retellLast, announceGiven, retellStored } from './find-reply.ts';
+import type { View } from '../store/view/view.ts';
+import type { AwayServer } from '../tools/mcp/run-servers-port.ts';
+import { present } from '../workflows/contract/present.ts';
 
-export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelCallAnswer> {
+export function callModel(deps: ModelDeps): (attempt: Attempt, input: CallModel) => Promise<ModelCallAnswer> {
   const answerCheckOf = answerChecks();
   const askPromptHooks = createPromptHooks(deps);
   const heads = rememberHeads();
@@ -87,7 +89,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
 }
 
 type OpenedStep = Pick<ModelStep, 'attempt' | 'input' | 'config' | 'record' | 'live'> & {
-  /** What an earlier attempt stored; null when none did, as far as is known. */
+  /** The result that an earlier attempt stored; null when none is known. */
   readonly stored: ModelResult | null;
 };
 
@@ -114,7 +116,7 @@ function createParentWatch() {
 }
 
 function openLive(
-  { live }: Deps,
+  { live }: ModelDeps,
   { session, number }: Attempt,
   { step, supersedes }: CallModel,
   known: ModelResult | null,
@@ -126,7 +128,7 @@ function openLive(
 
 /** Collects the entries of prompt hooks, then the attachments (L43). */
 async function collectEntries(
-  deps: Deps,
+  deps: ModelDeps,
   config: RunConfig,
   { view, added }: ExtendedView,
   hookEntries: readonly Entry[],
@@ -181,4 +183,33 @@ async function requestAndSettle(opened: ModelStep): Promise<ModelCallAnswer> {
   deps.memory?.prepare(step);
   deps.attachments.prefetch(config);
   return result;
+}
+
+/**
+ * Returns a notice for each MCP server of the run that cannot be reached (G40), once in a run for
+ * each reason. The run goes on without them.
+ */
+function noticeAwayServers(
+  { runServers }: Pick<ModelDeps, 'runServers'>,
+  { mcpServers }: Pick<RunConfig, 'mcpServers'>,
+  view: View,
+): readonly Entry[] {
+  const away = runServers?.away(mcpServers) ?? [];
+  return away.flatMap((one) => (isTold(view, one) ? [] : [noticeOf(one)]));
+}
+
+function noticeOf({ server, detail, unauthorized }: AwayServer): Entry {
+  const facts = present({ unauthorized: unauthorized || undefined });
+  return { kind: 'notice', notice: { kind: 'server_away', server, detail, ...facts } as const };
+}
+
+/** Tells whether the newest notice of the run about the server says the same. */
+function isTold(view: View, { server, detail }: AwayServer): boolean {
+  for (let position = view.length - 1; position >= 0; position -= 1) {
+    const entry = view.at(position);
+    if (entry?.kind === 'run_started') return false;
+    if (entry?.kind !== 'notice' || entry.notice.kind !== 'server_away') continue;
+    if (entry.notice.server === server) return entry.notice.detail === detail;
+  }
+  return false;
 }

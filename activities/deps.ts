@@ -1,63 +1,35 @@
 // Everything that the activities need from outside, passed in once by the worker (L54): nothing
 // here is global.
+import type { ModelDeps, StepMemory } from './model-deps.ts';
 import type { SkillSettings } from '../tools/skill-settings.ts';
-import type { AttachmentProvider, Attachments } from './attachments/prefetch.ts';
+import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
-import type { Snapshots } from './snapshots/snapshots-port.ts';
-import type { ConfigReader, RunConfig } from '../store/configuration.ts';
-import type { Models, ModelTable } from '../store/model-facts.ts';
-import type { HookRunner } from './hooks/hooks.ts';
+import type { RunConfig } from '../store/configuration.ts';
+import type { ModelTable } from '../store/model-facts.ts';
 import type { Places } from '../system/process/places.ts';
-import type { LiveChannel } from '../store/live/events.ts';
-import type { Log } from '../system/log.ts';
-import type { ModelRequest, Observe } from '../store/live/observe.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Client } from '@temporalio/client';
 import type { HostedSessions } from '../store/hosted-sessions.ts';
 import type { RunOptions, SessionHost } from '../workflows/contract/session.ts';
-import type { CallModel } from '../workflows/contract/activities.ts';
 import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
 import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
 import type { Entry } from '../store/log/entries.ts';
 import type { WorkQueues } from '../store/sandbox/queue.ts';
-import type { Store } from '../store/values/store.ts';
-import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.ts';
-import type { Redact } from '../system/redact.ts';
 import type { DeferSetting } from '../tools/deferred-tools.ts';
 import type { ToolServers } from '../tools/registry.ts';
-import type { RunServers } from '../tools/mcp/run-servers-port.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';
-import type { CallRunner } from './calls/call-port.ts';
-import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 
-export type { ModelRequest };
-
-export type Deps = {
-  readonly store: Store;
+export type Deps = ModelDeps & {
   /** The work items of self-hosted environments (G76). */
   readonly work: WorkQueues;
-  readonly live: LiveChannel;
-  readonly transcripts: Transcripts;
-  readonly config: ConfigReader;
-  readonly model: ModelPort;
-  readonly models: Models;
-  /** The model is the scripted one, and runs say so. */
-  readonly scripted: boolean;
-  readonly tools: CallRunner;
   /** MCP servers, some of whose tools may not be there yet. */
   readonly servers?: ToolServers;
-  /** Absent: runs bring no MCP servers. */
-  readonly runServers?: RunServers;
   /** Commands in the background, which end with the worker and with their session (L84). */
   readonly background?: { endSession(session: SessionId): Promise<void>; close(): Promise<void> };
   /** Sandboxes that wait for commands, which end with the worker. */
   readonly prepared?: { close(): void };
   /** Absent: no agent gets a work tree of its own (L72). */
   readonly worktrees?: Worktrees;
-  /** Absent: files are not captured (T1). */
-  readonly snapshots?: Snapshots;
-  readonly hooks: HookRunner;
-  readonly attachments: Attachments;
   /** Absent: runs have no skills (L79). */
   readonly skills?: SkillSettings;
   readonly afterStop: readonly AfterStopHandler[];
@@ -78,13 +50,6 @@ export type Deps = {
   readonly hosts?: HostMeans;
   /** Workspaces of new sessions are made in this folder where they are missing. */
   readonly workspaces?: string;
-  readonly log: Log;
-  readonly observe: Observe;
-  /** Redacts texts of others that are shown or stored, failures of the model API above all. */
-  readonly redact: Redact;
-  readonly now: () => number;
-  /** Returns a number in [0, 1), for jitter. */
-  readonly random: () => number;
 };
 
 export type HostMeans = {
@@ -148,15 +113,8 @@ export type EndedRun = {
 };
 
 /** Notes of workspaces, as runs use them (L80). */
-export type Memory = {
-  /**
-   * Tells that a reply was stored: once in a run, `provider` picks the notes that matter to its
-   * prompts. Never throws.
-   */
-  prepare(step: MemoryStep): void;
+export type Memory = StepMemory & {
   readonly provider: AttachmentProvider;
-  /** Returns and clears the unbilled cost of picking notes. */
-  takeSpend(session: SessionId): Spend;
   /**
    * Writes the note of a run that has ended, and resolves with its cost. Throws only when the
    * attempt is no longer ours.
@@ -166,13 +124,6 @@ export type Memory = {
     about: { readonly config: RunConfig; readonly step: number },
     finished: Pick<EndedRun, 'entries'>,
   ): Promise<Spend>;
-};
-
-export type MemoryStep = {
-  readonly attempt: Attempt;
-  readonly config: RunConfig;
-  readonly input: Pick<CallModel, 'iteration' | 'step' | 'left'>;
-  readonly base: ExtendedView;
 };
 
 /** The options that a worker always has a value for. */
@@ -209,13 +160,3 @@ export type RunDefaults = Required<Pick<RunOptions, ChosenOption>> &
     readonly outputCap?: number;
     readonly firstByteMs: number;
   };
-
-/**
- * The narrow seam to the model (L54): everything else about it is HTTP. `alive` is called for each
- * piece of an answer, pings too.
- */
-export type ModelPort = (
-  body: ModelRequest,
-  signal: AbortSignal,
-  alive?: () => void,
-) => Promise<AsyncIterable<RawMessageStreamEvent>>;

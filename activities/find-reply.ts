@@ -2,7 +2,7 @@
 // replies again.
 import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
-import type { Deps } from './deps.ts';
+import type { ModelDeps } from './model-deps.ts';
 import { announceEntries, endWithResult, announceBoundary, endIfThrows } from '../store/live/tell.ts';
 import { retellReply } from '../store/live/retell.ts';
 import type { LiveWriter } from '../store/live/events.ts';
@@ -18,7 +18,7 @@ import type { ToolForms } from '../tools/registry.ts';
 
 const NOTHING: ModelResult = { kind: 'nothing', spend: noSpend };
 
-export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => Promise<ModelResult> {
+export function findReply(deps: ModelDeps): (attempt: Attempt, input: FindReply) => Promise<ModelResult> {
   return async (attempt, { call, step }) => {
     const { session, number } = attempt;
     const config = await deps.config(call.config);
@@ -63,7 +63,7 @@ function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
  * taken back. `extended` is what the step appended before the reply. Throws StoreError.
  */
 export async function retellStored(
-  { transcripts, tools }: Pick<Deps, 'transcripts' | 'tools'>,
+  { transcripts, tools }: Pick<ModelDeps, 'transcripts' | 'tools'>,
   live: LiveWriter,
   {
     config,
@@ -86,7 +86,7 @@ export async function retellStored(
 
 /** Tells the last reply of `view`, which watchers have been told is void. */
 export function retellLast(
-  { tools }: Pick<Deps, 'tools'>,
+  { tools }: Pick<ModelDeps, 'tools'>,
   live: LiveWriter,
   { config, view }: { readonly config: ToolForms; readonly view: View },
 ): void {

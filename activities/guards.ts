@@ -3,9 +3,8 @@
 // is tried only a few times.
 import { agentSessionId, type SessionId } from '../workflows/contract/ids.ts';
 import type { TellAlert } from '../workflows/contract/activities.ts';
-import type { ActivityBody, Attempt } from './attempt.ts';
-import { forAnotherWorker, isForAnotherWorker } from './another-worker.ts';
-import type { Deps } from './deps.ts';
+import { type ActivityBody, type Attempt, forAnotherWorker, isForAnotherWorker } from './attempt.ts';
+import type { ModelDeps } from './model-deps.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import { z } from 'zod';
 import { ApplicationFailure } from '@temporalio/common';
@@ -50,7 +49,7 @@ export function refuseToBegin(stops: StopOrder | null) {
  * Leaves a run to a worker that has the hooks it was opened with. A worker that lacks them would
  * let through what they deny, and end what they send back.
  */
-export function refuseWithoutHooks({ hooks }: Pick<Deps, 'hooks'>, config: Pick<RunConfig, 'hooks'>): void {
+export function refuseWithoutHooks({ hooks }: Pick<ModelDeps, 'hooks'>, config: Pick<RunConfig, 'hooks'>): void {
   const missing = removeOnce(config.hooks ?? [], hooks.deciding);
   if (missing.length === 0) return;
   const message = `this worker lacks hooks that the run was begun with (${missing.join(', ')}): start one with their --config, or interrupt the run`;
@@ -74,7 +73,10 @@ function removeOnce(names: readonly string[], removed: readonly string[]): reado
  * Leaves a run of a real model to a worker that has one: the scripted model would end it, or
  * summarise it away.
  */
-export function refuseScriptedModel({ scripted }: Pick<Deps, 'scripted'>, config: Pick<RunConfig, 'scripted'>): void {
+export function refuseScriptedModel(
+  { scripted }: Pick<ModelDeps, 'scripted'>,
+  config: Pick<RunConfig, 'scripted'>,
+): void {
   if (!scripted || config.scripted) return;
   const message =
     'this worker has only the scripted model, and the run was begun with a real one: set ANTHROPIC_API_KEY';

@@ -85,7 +85,7 @@ export function openStepRecord<Result>(
  * Remembers heads, because one step needs no look for its record: the first attempt at the first
  * step after a head that this very worker wrote last.
  */
-export type RememberedHeads = {
+type RememberedHeads = {
   /**
    * Answers true once for a head: a step that comes a second time may have been made. False after a
    * reset or a handover, which are other runs.

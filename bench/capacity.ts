@@ -1,5 +1,5 @@
-// What a machine carries: a worker with sessions at rest, what each of them leaves behind, and what
-// a start takes.
+// What a machine carries: a worker with sessions at rest, what each of them leaves behind, what a
+// start takes, and many sessions at once: the worker's CPU a turn, and their time beside the floor.
 import { statSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -8,6 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BenchServer } from './bench-server.ts';
 import { cpuMs, peakBytes, residentBytes, spawnPerdure } from './page/page-process.ts';
 import type { Usage } from './worker-process.ts';
+import { wallOf } from './history.ts';
+import type { Subject } from './subjects.ts';
+import { median } from './table.ts';
 
 export type RestRow = {
   readonly sessions: number;
@@ -106,4 +109,45 @@ export async function measureStarts(rounds: number, say: Say): Promise<StartRow[
     }
   }
   return rows;
+}
+
+type Measured = {
+  /** CPU time of the worker's process, a turn. */
+  readonly cpuMs: number;
+  /** CPU time of the processes that it started, a turn. */
+  readonly startedMs: number;
+  /** From the first event of any session to the last of any. */
+  readonly wallMs: number;
+};
+
+type Row = Measured & { readonly subject: Subject };
+export type DensityRow = Row & { readonly ratio: number };
+
+const SESSIONS = 50;
+const TURNS = 20;
+const WARM_UP = 5;
+
+export async function measureDensity(bench: BenchServer, subject: Subject): Promise<Row[]> {
+  const load = { subject, sessions: SESSIONS, turns: TURNS, warmUp: WARM_UP };
+  const { workflowIds, before, after } = await bench.run(load);
+  const turns = SESSIONS * TURNS;
+  const cpu = (after.samples.at(-1)?.[1] ?? Number.NaN) - (before.samples.at(-1)?.[1] ?? Number.NaN);
+  const wallMs = await wallOf(bench.client, workflowIds);
+  return [{ subject, cpuMs: cpu / turns, startedMs: (after.started - before.started) / turns, wallMs }];
+}
+
+/** Medians, and what the wall is of the floor's. */
+export function densityTable(rows: readonly Row[]): readonly DensityRow[] {
+  const subjects = [...new Set(rows.map(({ subject }) => subject))];
+  const floor = medians(rows, 'floor').wallMs;
+  return subjects.map((subject) => {
+    const row = medians(rows, subject);
+    return { subject, ...row, ratio: row.wallMs / floor };
+  });
+}
+
+function medians(rows: readonly Row[], subject: Subject): Measured {
+  const those = rows.filter((row) => row.subject === subject);
+  const of = (name: keyof Measured): number => median(those.map((row) => row[name]));
+  return { cpuMs: of('cpuMs'), startedMs: of('startedMs'), wallMs: of('wallMs') };
 }

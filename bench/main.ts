@@ -17,12 +17,18 @@
 // compute beside `--sessions` (60), in `--seconds` (60) before worker and server are killed and
 // after it.
 import { parseArgs } from 'node:util';
-import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
 import { benchServer, type BenchServer } from './bench-server.ts';
 import { type BucketRow, measureBucket } from './bucket.ts';
-import { densityTable, measureDensity, type DensityRow } from './density.ts';
-import { measureRest, measureStarts, type RestRow, type StartRow } from './capacity.ts';
+import {
+  densityTable,
+  measureDensity,
+  measureRest,
+  measureStarts,
+  type DensityRow,
+  type RestRow,
+  type StartRow,
+} from './capacity.ts';
 import { fleetCells, type FleetRow, measureFleet } from './fleet.ts';
 import { type ForkRow, measureForks } from './forks.ts';
 import { measureManaged } from './managed.ts';
@@ -35,7 +41,7 @@ import { measureSlope, renderSlope, SLOPES } from './slope.ts';
 import type { Subject } from './subjects.ts';
 import { median, renderTable } from './table.ts';
 import { type UnitRow, measureUnits } from './units.ts';
-import { measureTurns, turnTable, type TurnRow } from './turn.ts';
+import { type AgentRow, measureAgents, measureTurns, turnTable, type TurnRow } from './turn.ts';
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,

@@ -10,8 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Anthropic from '@anthropic-ai/sdk';
 import type { BetaSelfHostedWork } from '@anthropic-ai/sdk/resources/beta/environments';
+import { openWholeServer } from '../client/runtime/open-server.ts';
 import { lastUserText, reply, startScriptedModel, toolUse } from '../scripted-model/index.ts';
 import { createLimit } from '../system/async.ts';
+import { leaseId } from '../workflows/contract/lease.ts';
 import { findFreePort } from '../worker/embedded/free-port.ts';
 import { cpuMs, residentBytes, spawnPerdure } from './page/page-process.ts';
 import type { PageRow } from './page/page.ts';
@@ -111,19 +113,22 @@ async function startSessions({ client }: Face, load: ManagedLoad, say: Say): Pro
 async function measureReads({ client, server }: Face, { idle, working }: Sessions): Promise<readonly PageRow[]> {
   const one = (ids: readonly string[], n: number): string => ids[n % ids.length] ?? '';
   const { sessions } = client.beta;
-  const before = cpuMs(server);
-  const list = await timesOf(() => sessions.list());
-  const cpu = cpuMs(server) - before;
-  return [
-    ...row('a list of sessions', '100 ms', list),
-    { what: 'CPU of the server for one', aim: '', found: ms(cpu / TIMES) },
-    ...row('a list of those that run', '', await timesOf(() => sessions.list({ statuses: ['running'] }))),
-    ...row('one session', '', await timesOf((n) => sessions.retrieve(one(working, n)))),
-    ...row('events of an idle one', '', await timesOf((n) => sessions.events.list(one(idle, n)))),
-    ...row('events of a working one', '', await timesOf((n) => sessions.events.list(one(working, n)))),
-    ...row('the first byte of a stream', '50 ms', await timesOf((n) => firstByte(client, one(working, n)))),
-    { what: 'memory of the server', aim: '', found: `${(residentBytes(server) / 1e6).toFixed(0)} MB` },
-  ];
+  const aims = new Map([
+    ['a list of sessions', '100 ms'],
+    ['the first byte of a stream', '50 ms'],
+  ]);
+  const requests: Readonly<Record<string, Request>> = {
+    'a list of sessions': () => sessions.list(),
+    'a list of those that run': () => sessions.list({ statuses: ['running'] }),
+    'one session': (n) => sessions.retrieve(one(working, n)),
+    'events of an idle one': (n) => sessions.events.list(one(idle, n)),
+    'events of a working one': (n) => sessions.events.list(one(working, n)),
+    'the first byte of a stream': (n) => firstByte(client, one(working, n)),
+  };
+  const rows: PageRow[] = [];
+  for (const [what, request] of Object.entries(requests))
+    rows.push(...(await rowsOf(server, what, aims.get(what) ?? '', request)));
+  return [...rows, { what: 'memory of the server', aim: '', found: `${(residentBytes(server) / 1e6).toFixed(0)} MB` }];
 }
 
 async function firstByte(client: Anthropic, session: string): Promise<void> {
@@ -135,7 +140,7 @@ async function firstByte(client: Anthropic, session: string): Promise<void> {
 
 /** Polls that wait beside each other for work that does not come, and heartbeats of one lease. */
 async function measureQueue(face: Face, say: Say): Promise<readonly PageRow[]> {
-  const { client, server } = face;
+  const { client, server, env } = face;
   const { environments } = client.beta;
   const { id } = await environments.create({ name: 'own', config: { type: 'self_hosted' } });
   const { key } = await client.post<{ key: string }>(`/v1/x/perdure/environments/${id}/keys`, { body: {} });
@@ -163,31 +168,57 @@ async function measureQueue(face: Face, say: Say): Promise<readonly PageRow[]> {
   const { id: workId } = item;
   await work.ack(workId, { environment_id: id });
   let last = 'NO_HEARTBEAT';
-  const beats = await timesOf(async () => {
+  const beat = async (): Promise<void> => {
     ({ last_heartbeat: last } = await work.heartbeat(workId, { environment_id: id, expected_last_heartbeat: last }));
-  }, BEATS);
+  };
+  await beat();
+  const eventsBefore = await countEvents(env, workId);
+  const beats = await rowsOf(server, 'a heartbeat', '', beat, BEATS);
+  const more = (await countEvents(env, workId)) - eventsBefore;
   return [
     { what: `${POLLS} polls that wait, share of a core`, aim: '', found: `${(share * 100).toFixed(0)} %` },
-    ...row('a heartbeat', '', beats),
+    ...beats,
+    { what: `events of ${BEATS} heartbeats`, aim: '0', found: `${more}` },
   ];
 }
 
-async function timesOf(ask: (n: number) => PromiseLike<unknown>, times = TIMES): Promise<readonly number[]> {
-  const taken: number[] = [];
+/** Counts the events of the history of an item's first lease. */
+async function countEvents(env: NodeJS.ProcessEnv, work: string): Promise<number> {
+  const { temporal, close } = await openWholeServer({ env });
+  const { historyLength } = await temporal.client.workflow.getHandle(leaseId({ work, g: 1 })).describe();
+  await close();
+  return historyLength;
+}
+
+type Request = (n: number) => PromiseLike<unknown>;
+
+/** Medians and p95 of requests in a row, and what one takes of the server's CPU. */
+async function rowsOf(
+  server: number,
+  what: string,
+  aim: string,
+  request: Request,
+  times = TIMES,
+): Promise<readonly PageRow[]> {
+  const before = cpuMs(server);
+  const durations = await timesOf(request, times);
+  const cpu = (cpuMs(server) - before) / times;
+  const slow = durations.toSorted((a, b) => a - b)[Math.floor(durations.length * 0.95)] ?? Number.NaN;
+  return [
+    { what: `${what}, median`, aim, found: ms(median(durations)) },
+    { what: `${what}, p95`, aim: '', found: ms(slow) },
+    { what: `${what}, CPU of the server`, aim: '', found: ms(cpu) },
+  ];
+}
+
+async function timesOf(request: Request, times: number): Promise<readonly number[]> {
+  const durations: number[] = [];
   for (let n = 0; n < times; n += 1) {
     const startedAt = performance.now();
-    await ask(n);
-    taken.push(performance.now() - startedAt);
+    await request(n);
+    durations.push(performance.now() - startedAt);
   }
-  return taken;
+  return durations;
 }
 
 const ms = (value: number): string => `${value.toFixed(0)} ms`;
-
-function row(what: string, aim: string, times: readonly number[]): readonly PageRow[] {
-  const slow = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] ?? Number.NaN;
-  return [
-    { what: `${what}, median`, aim, found: ms(median(times)) },
-    { what: `${what}, p95`, aim: '', found: ms(slow) },
-  ];
-}

@@ -17,7 +17,7 @@ import type { Cli } from './cli.ts';
  * printed only to a person.
  */
 export async function openPageAt(cli: Pick<Cli, 'env' | 'self' | 'print' | 'say'>, session: SessionId): Promise<void> {
-  const { entranceOf, servedNow } = await import('../page/page-address.ts');
+  const { entranceOf, findServedPage: servedNow } = await import('../page/page-address.ts');
   const { root } = openDataFolder(cli.env);
   const page = await servedNow(root);
   if (page === null)

@@ -46,7 +46,7 @@ export type Staying = {
   readonly monitor: Monitor | null;
 };
 
-export type StayingWorker = {
+type StayingWorker = {
   readonly role: 'worker' | 'dev';
   /** The value of --config. */
   readonly config: string | undefined;

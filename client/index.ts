@@ -57,7 +57,7 @@ export type {
   WaitingCall,
   WaitReason,
 } from '../workflows/contract/waits.ts';
-export type { SteeringRecord } from '../workflows/contract/steered.ts';
+export type { SessionLabels, SteeringRecord } from '../workflows/contract/steered.ts';
 export type {
   CompactionTrigger,
   Notice,
@@ -86,7 +86,6 @@ export type {
 export type {
   AnswerRecord,
   CompactionRequest,
-  SystemMessage,
   Configuration,
   ImageType,
   MediaType,
@@ -105,6 +104,7 @@ export type {
   RuleChanges,
   SessionHost,
   StoredMedium,
+  SystemMessage,
   TopUp,
 } from '../workflows/contract/session.ts';
 export type { ForWorkers } from '../workflows/contract/task-queue.ts';

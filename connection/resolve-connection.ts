@@ -27,7 +27,7 @@ export type ExternalServer = {
   readonly keys?: KeyRing;
 };
 
-export type ResolvedConnection = ExternalServer | { readonly kind: 'embedded' };
+type ResolvedConnection = ExternalServer | { readonly kind: 'embedded' };
 
 const DEFAULT_NAMESPACE = 'default';
 const DEFAULT_PORT = 7233;

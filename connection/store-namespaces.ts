@@ -9,7 +9,7 @@ import { parseStored, type Store } from '../store/values/store.ts';
 /** The folder of the records `namespaces/<id>`. */
 export const NAMESPACES = 'namespaces';
 
-export type StoreNamespace = { readonly id: string; readonly name: string };
+type StoreNamespace = { readonly id: string; readonly name: string };
 
 /** Reads the namespace. Its id is the server's own: namespaces of two servers may have one name. */
 export async function readNamespace({

@@ -1,19 +1,19 @@
-// What an agent of the API is as options of a run. The worker's own rules, hooks and budgets hold
-// besides: an agent can only narrow what a worker allows (G24).
+// Maps an agent of the API to options of a run. The worker's own rules, hooks and budgets also
+// apply: an agent can only narrow what a worker allows (G24).
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { BetaManagedAgentsSessionThreadAgent } from '@anthropic-ai/sdk/resources/beta/agents';
-import type { RunOptions } from '../client/index.ts';
-import { AGENT_TOOL } from '../workflows/contract/delegation.ts';
-import type { RosterAgent } from '../workflows/contract/roster.ts';
+import type {
+  BetaManagedAgentsSessionThreadAgent,
+  BetaManagedAgentsAgentToolset20260401,
+} from '@anthropic-ai/sdk/resources/beta/agents';
+import { AGENT_TOOL } from '../client/faces/contract.ts';
+import { SERVER_PREFIX } from '../client/faces/outside.ts';
+import type { OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
 import { outsideTools } from './agents.ts';
-import { SERVER_PREFIX } from '../store/transcript/found-tools.ts';
 import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
 import { runServers } from './mcp-servers.ts';
-import { rulesOfToolset } from './policies.ts';
 import { rosterOf } from './rosters.ts';
-import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { sandboxTools } from './work/tools.ts';
 
 type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;
@@ -25,8 +25,8 @@ type AgentPlace = {
 };
 
 /**
- * `cwd` is the session's own folder, `budget` in cents. No other tools are offered than those of the
- * agent. `workerTools`: custom tools that workers of self-hosted environments own.
+ * `cwd` is the session's own folder, `budget` in cents. Only the agent's own tools are offered.
+ * `workerTools`: custom tools that workers of self-hosted environments own.
  */
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
@@ -42,7 +42,7 @@ export function optionsOfAgent(
   return {
     cwd,
     toolset: 'agent_toolset_20260401',
-    // Policies say what runs unasked: a worker's looser mode is no policy.
+    // Only policies let a call run unasked; a worker's looser mode doesn't.
     permissionMode: 'default',
     ...(offline && { offline }),
     ...own,
@@ -59,7 +59,7 @@ export function optionsOfAgent(
   };
 }
 
-/** What an agent brings itself, in a session of its own or in a thread of another's. */
+/** Returns an agent's own options, the same for its session and for a thread of another's. */
 function ownOptions(
   { model, system, tools }: AgentDefinition,
   enabled: EnabledTools,
@@ -104,3 +104,28 @@ function outsideOptions(
 const ELSEWHERE = {
   sandbox: 'Your tools work in a sandbox on another machine: the workspace and the platform above are not its.',
 };
+
+type ToolConfig = BetaManagedAgentsAgentToolset20260401['configs'][number];
+type Policy = ToolConfig['permission_policy']['type'];
+
+/** `auto` makes no rule: reads run, and so does what a rule of the worker allows; the rest asks. */
+const LISTS: Readonly<Record<Policy, readonly (keyof PermissionRules)[]>> = {
+  always_allow: ['allow'],
+  always_ask: ['ask'],
+  auto: [],
+};
+
+/**
+ * Maps the policies of an agent's toolset to tools and rules of a run (G52). Tools that are not
+ * enabled are not offered, and a call of one is refused.
+ */
+function rulesOfToolset(configs: readonly ToolConfig[]): Required<Pick<RunOptions, 'tools' | 'permissions'>> {
+  const enabled = configs.filter((tool) => tool.enabled);
+  const namesIn = (list: keyof PermissionRules): readonly string[] =>
+    enabled.filter(({ permission_policy: { type } }) => LISTS[type].includes(list)).map(({ name }) => name);
+  const ask = namesIn('ask');
+  return {
+    tools: enabled.map(({ name }) => name),
+    permissions: { allow: namesIn('allow'), ...(ask.length > 0 && { ask }) },
+  };
+}

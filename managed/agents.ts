@@ -10,15 +10,16 @@ import type {
   BetaManagedAgentsModelConfig,
 } from '@anthropic-ai/sdk/resources/beta/agents';
 import { schemaProblem } from '../system/schema/json-schema.ts';
-import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
-import type { OutsideTool } from '../workflows/contract/waits.ts';
+import { RUN_OPTIONS } from '../client/faces/options.ts';
+import { builtinNames } from '../client/faces/rules.ts';
+import type { OutsideTool } from '../client/faces/types.ts';
 import { refuseWrongServers, resolveMcpToolset } from './mcp-servers.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
 import { mergeMultiagent, moveSelf, type Multiagent, type ResolvedMultiagent, resolveMultiagent } from './rosters.ts';
 import { formatTime } from './ids.ts';
+import { sortByCreation } from './pages.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
-import { builtinNames } from '../tools/builtin/builtin-names.ts';
 import { patchMetadata } from './shapes/parse.ts';
 
 type Tools = z.output<typeof tools>;
@@ -228,22 +229,17 @@ export class Agents {
   async list(query: z.output<typeof agentList>): Promise<readonly (readonly [string, AgentItem])[]> {
     const { 'created_at[gte]': from = -Infinity, 'created_at[lte]': to = Infinity, include_archived } = query;
     const all = [...(await this.#stored.agents.read(LIST_AGE_MS))];
-    return all
-      .filter(([, { createdAt, archivedAt }]) => {
-        const isIn = createdAt * 1000 >= from && createdAt * 1000 <= to;
-        return isIn && (include_archived === true || archivedAt === null);
-      })
-      .toSorted((a, b) => (placeOfAgent(a) < placeOfAgent(b) ? 1 : -1));
+    const chosen = all.filter(([, { createdAt, archivedAt }]) => {
+      const isIn = createdAt * 1000 >= from && createdAt * 1000 <= to;
+      return isIn && (include_archived === true || archivedAt === null);
+    });
+    return sortByCreation(chosen);
   }
 
   show(id: string, item: AgentItem): Promise<BetaManagedAgentsAgent> {
     return this.#version(id, item);
   }
 }
-
-/** Sorts agents by their time of creation. */
-export const placeOfAgent = ([id, { createdAt }]: readonly [string, { readonly createdAt: number }]): string =>
-  `${formatTime(createdAt)} ${id}`;
 
 const withArchived = (version: AgentVersion, { archivedAt }: AgentItem): BetaManagedAgentsAgent => ({
   ...version,

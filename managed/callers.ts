@@ -1,8 +1,7 @@
 // Who asks, and what they may (G19, G55): people by their role, workers of self-hosted environments
 // only what concerns their environment or their lease.
 import type { Context } from 'hono';
-import { refuseLease } from '../store/sandbox/item.ts';
-import { itemOf, type WorkQueues } from '../store/sandbox/queue.ts';
+import { itemOf, refuseLease, type WorkQueues } from '../client/faces/work-items.ts';
 import { type Access, isFromProxy, isOwnHost, isOwnOrigin } from '../page/hosting/access.ts';
 import { mayDo, OWNER, type Person, personWith, type Role } from '../page/hosting/people.ts';
 import { ManagedError } from './errors.ts';
@@ -82,7 +81,7 @@ export async function authorize(
 
 const ELSEWHERE = 'This credential is for another environment, session or work item';
 
-/** What workers may do is no question of roles. Throws ManagedError 403. */
+/** Checks people only: roles don't apply to workers. Throws ManagedError 403. */
 export function requireRole(caller: Caller, needed: Role): void {
   if (caller.kind !== 'person' || mayDo(caller.person.role, needed)) return;
   throw new ManagedError(403, `That needs the role ${needed}, and yours is ${caller.person.role}: nothing was done`);

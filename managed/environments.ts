@@ -15,7 +15,7 @@ type Networking = BetaCloudConfig['networking'];
 
 const UNRESTRICTED: Networking = { type: 'unrestricted' };
 
-const limited = (allow_mcp_servers: boolean): Networking => ({
+const limitNetworking = (allow_mcp_servers: boolean): Networking => ({
   type: 'limited',
   allow_mcp_servers,
   allow_package_managers: false,
@@ -59,7 +59,7 @@ function resolveConfig(
 function resolveNetworking(networking: Limited | { readonly type: 'unrestricted' }): Networking {
   if (networking.type === 'unrestricted') return UNRESTRICTED;
   refuseExceptions(networking);
-  return limited(networking.allow_mcp_servers ?? false);
+  return limitNetworking(networking.allow_mcp_servers ?? false);
 }
 
 type Limited = Extract<NonNullable<Extract<EnvironmentConfig, { type: 'cloud' }>['networking']>, { type: 'limited' }>;

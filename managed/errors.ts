@@ -1,8 +1,8 @@
 // Errors as the SDKs read them (G13–G15): an envelope with a type, a sentence and the request's id.
-import { ClientProblem } from '../client/problem.ts';
-import type { ProblemKind } from '../client/index.ts';
+import { StoreError } from '../client/faces/sessions.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { ProblemKind } from '../client/faces/types.ts';
 import { HttpProblem } from '../page/api/problems.ts';
-import { StoreError } from '../store/values/store.ts';
 import { onOneLine, reasonOf, showUnseen } from '../system/text.ts';
 
 export type Status = 400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 421 | 429 | 500 | 503;

@@ -1,5 +1,5 @@
-// What each served route does: it reads its query and body by their schemas, and calls the resource
-// that it is about.
+// The handlers of served routes. Each parses its query and body by their schemas and calls its
+// resource.
 import type {
   BetaManagedAgentsDeletedSession,
   BetaManagedAgentsSession,
@@ -8,8 +8,8 @@ import type {
 import type { BetaManagedAgentsSessionThread } from '@anthropic-ai/sdk/resources/beta/sessions/threads';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
-import { WorkQueues } from '../store/sandbox/queue.ts';
-import { Agents, placeOfAgent } from './agents.ts';
+import { WorkQueues } from '../client/faces/work-items.ts';
+import { Agents } from './agents.ts';
 import { Environments, placeOfEnvironment } from './environments.ts';
 import { unsupported } from './errors.ts';
 import { EventBus } from './events/bus.ts';
@@ -17,7 +17,7 @@ import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
-import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen } from './pages.ts';
+import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen, placeOf } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import {
   agentIn,
@@ -32,7 +32,7 @@ import {
 } from './request.ts';
 import { reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
-import { type FoundSession, placeOfSession, Sessions, statusOf } from './sessions.ts';
+import { type FoundSession, Sessions, statusOf } from './sessions.ts';
 import * as agentShapes from './shapes/agents.ts';
 import * as environmentShapes from './shapes/environments.ts';
 import { parseBody, parseQuery } from './shapes/parse.ts';
@@ -95,7 +95,7 @@ function agentHandlers(parts: Parts) {
     'agents.list': async (request): Promise<Paged<BetaManagedAgentsAgent>> => {
       const query = parseQuery(agentShapes.agentList, request.query);
       const list: ListRequest = { list: 'agents', order: 'desc', filter: filterOf(query), ...pageIn(query) };
-      const page = pageOf(await parts.cursors(), list, await agents.list(query), placeOfAgent);
+      const page = pageOf(await parts.cursors(), list, await agents.list(query), placeOf);
       const data = await Promise.all(page.items.map(([id, item]) => agents.show(id, item)));
       return { data, next_page: page.next };
     },
@@ -178,12 +178,12 @@ function sessionHandlers(parts: Parts) {
       const list: ListRequest = { list: 'sessions', order, filter: filterOf(query), ...pageIn(query) };
       const all = await sessions.list(query);
       const { statuses } = query;
-      const placeOf = ({ id, item }: FoundSession): string => placeOfSession([id, item]);
+      const placeOfFound = ({ id, item }: FoundSession): string => placeOf([id, item]);
       const choose = async (some: readonly FoundSession[]): Promise<readonly FoundSession[]> =>
         (await sessions.lookAt(some)).filter((one) => statuses?.includes(statusOf(one)));
       const page = statuses?.length
-        ? await pageOfChosen(await parts.cursors(), list, all, placeOf, choose)
-        : pageOf(await parts.cursors(), list, all, placeOf);
+        ? await pageOfChosen(await parts.cursors(), list, all, placeOfFound, choose)
+        : pageOf(await parts.cursors(), list, all, placeOfFound);
       const found = statuses?.length ? page.items : await sessions.lookAt(page.items);
       const data = await Promise.all(found.map((one) => sessions.show(one)));
       return { data, next_page: page.next, prev_page: page.prev };
@@ -199,7 +199,7 @@ function eventHandlers(parts: Parts) {
   return {
     'sessions.events.send': async (request) => {
       const { events } = parseBody(shapes.eventSend, readableEvents(request.body, 'events'));
-      // Whoever may decide sends confirmations and nothing else.
+      // Confirmations need only the role that decides; all other events steer.
       if (events.some(({ type }) => type !== 'user.tool_confirmation')) request.requires('steer');
       const session = sessionIn(request);
       await sessions.item(session);
@@ -220,8 +220,8 @@ function eventHandlers(parts: Parts) {
       const list: ListRequest = { list: `events ${found.id}`, order, filter: filterOf(query), ...pageIn(query), limit };
       const sorted = order === 'asc' ? chosen : chosen.toReversed();
       const page = pageOf(await parts.cursors(), list, sorted, ({ at }) => formatMicros(at));
-      const shown = lease ? await offerToWorker(parts, lease, timeline, page.items) : page.items;
-      return { data: await timelines.write(shown), next_page: page.next };
+      const visible = lease ? await offerToWorker(parts, lease, timeline, page.items) : page.items;
+      return { data: await timelines.write(visible), next_page: page.next };
     },
     'sessions.events.stream': async (request) => {
       const { event_deltas: deltas = [] } = parseQuery(shapes.eventStream, request.query);
@@ -240,7 +240,7 @@ function threadHandlers(parts: Parts) {
       const { statuses = [] } = query;
       const id = sessionIn(request);
       const all = (await threads.list(id)).map((thread, at) => ({ thread, at }));
-      const placeOf = ({ at }: (typeof all)[number]): string => String(at).padStart(9, '0');
+      const placeOfThread = ({ at }: (typeof all)[number]): string => String(at).padStart(9, '0');
       const list: ListRequest = { list: `threads ${id}`, order: 'asc', filter: filterOf(query), ...pageIn(query) };
       const choose = async (some: typeof all): Promise<typeof all> => {
         const now = await Promise.all(some.map(({ thread }) => threads.status(thread)));
@@ -248,8 +248,8 @@ function threadHandlers(parts: Parts) {
       };
       const page =
         statuses.length > 0
-          ? await pageOfChosen(await parts.cursors(), list, all, placeOf, (some) => choose([...some]))
-          : pageOf(await parts.cursors(), list, all, placeOf);
+          ? await pageOfChosen(await parts.cursors(), list, all, placeOfThread, (some) => choose([...some]))
+          : pageOf(await parts.cursors(), list, all, placeOfThread);
       return { data: await Promise.all(page.items.map(({ thread }) => threads.show(thread))), next_page: page.next };
     },
     'sessions.threads.retrieve': async (request) => threads.show(await threadIn(request, threads)),

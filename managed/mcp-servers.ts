@@ -5,8 +5,8 @@ import type {
   BetaManagedAgentsMCPToolset,
 } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { z } from 'zod';
-import { findRepeated } from '../workflows/contract/list-problems.ts';
-import { mcpServersProblem, type RunServer, SERVER_NAME } from '../workflows/contract/mcp-servers.ts';
+import { findRepeated, mcpServersProblem, SERVER_NAME } from '../client/faces/outside.ts';
+import type { RunServer } from '../client/faces/types.ts';
 import { invalid } from './errors.ts';
 import type { mcpToolset } from './shapes/agents.ts';
 
@@ -33,7 +33,7 @@ export function resolveMcpToolset(toolset: z.output<typeof mcpToolset>): BetaMan
   };
 }
 
-/** Throws ManagedError for servers that no toolset names, toolsets of no server, and wrong names. */
+/** Throws ManagedError for a server without a toolset, a toolset without one, and wrong names. */
 export function refuseWrongServers(servers: Servers, tools: Tools, path = ''): void {
   for (const [at, server] of servers.entries()) refuseServer(server, `${path}mcp_servers.${at}`);
   const names = servers.map(({ name }) => name);

@@ -3,13 +3,14 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { invalid } from './errors.ts';
+import { formatTime } from './ids.ts';
 
 const DEFAULT_LIMIT = 20;
 const MOST = 1_000;
 
 export type Order = 'asc' | 'desc';
 
-/** What a cursor belongs to. `filter` is everything that chooses items, except limit and page. */
+/** A list that a cursor belongs to. `filter`: all that chooses items, except limit and page. */
 export type ListRequest = {
   readonly list: string;
   readonly order: Order;
@@ -17,6 +18,18 @@ export type ListRequest = {
   readonly limit?: number | undefined;
   readonly page?: string | null | undefined;
 };
+
+/** A resource of the log. `createdAt`: milliseconds since the epoch. */
+type Placed = readonly [id: string, item: { readonly createdAt: number }];
+
+/** Returns the place of a resource in a list that is sorted by creation. */
+export const placeOf = ([id, { createdAt }]: Placed): string => `${formatTime(createdAt)} ${id}`;
+
+/** Sorts resources as their places sort, without making any: a list may have very many. */
+export function sortByCreation<Item extends Placed>(items: readonly Item[], order: Order = 'desc'): readonly Item[] {
+  const sign = order === 'asc' ? 1 : -1;
+  return items.toSorted(([a, { createdAt }], [b, other]) => sign * (createdAt - other.createdAt || (a < b ? -1 : 1)));
+}
 
 /** `place` sorts an item as text. `back`: the page before it. */
 type Cursor = { readonly place: string; readonly back: boolean };
@@ -69,11 +82,11 @@ export function pageOf<Item>(
   sealing: Cursors,
   request: ListRequest,
   items: readonly Item[],
-  placeOf: (item: Item) => string,
+  toPlace: (item: Item) => string,
 ): Page<Item> {
   const { limit = DEFAULT_LIMIT } = request;
   const from = sealing.open(request);
-  const edge = edgeOf(from, request.order, items, placeOf);
+  const edge = edgeOf(from, request.order, items, toPlace);
   const begin = from?.back ? Math.max(0, edge - limit) : edge;
   const end = from?.back ? edge : Math.min(items.length, begin + limit);
   const page = items.slice(begin, end);
@@ -81,8 +94,8 @@ export function pageOf<Item>(
   return {
     items: page,
     next:
-      last !== undefined && end < items.length ? sealing.seal(request, { place: placeOf(last), back: false }) : null,
-    prev: first !== undefined && begin > 0 ? sealing.seal(request, { place: placeOf(first), back: true }) : null,
+      last !== undefined && end < items.length ? sealing.seal(request, { place: toPlace(last), back: false }) : null,
+    prev: first !== undefined && begin > 0 ? sealing.seal(request, { place: toPlace(first), back: true }) : null,
   };
 }
 
@@ -98,13 +111,13 @@ export async function pageOfChosen<Item>(
   sealing: Cursors,
   request: ListRequest,
   items: readonly Item[],
-  placeOf: (item: Item) => string,
+  toPlace: (item: Item) => string,
   choose: (items: readonly Item[]) => Promise<readonly Item[]>,
 ): Promise<Page<Item>> {
   const { limit = DEFAULT_LIMIT } = request;
   const from = sealing.open(request);
   const isBack = from?.back === true;
-  const edge = edgeOf(from, request.order, items, placeOf);
+  const edge = edgeOf(from, request.order, items, toPlace);
   const ahead = isBack ? items.slice(0, edge).toReversed() : items.slice(edge);
   const found: Item[] = [];
   let looked = 0;
@@ -118,7 +131,7 @@ export async function pageOfChosen<Item>(
     throw invalid(`none of ${looked} items is of that kind: narrow the list, as with created_at[gte]`);
   const page = found.slice(0, limit);
   const seal = (item: Item | undefined, back: boolean): string | null =>
-    item === undefined ? null : sealing.seal(request, { place: placeOf(item), back });
+    item === undefined ? null : sealing.seal(request, { place: toPlace(item), back });
   const end = isFull ? page.at(-1) : looked < ahead.length ? ahead[looked - 1] : undefined;
   return isBack
     ? { items: page.toReversed(), next: seal(page[0], false), prev: seal(end, true) }
@@ -130,11 +143,11 @@ function edgeOf<Item>(
   from: Cursor | null,
   order: Order,
   items: readonly Item[],
-  placeOf: (item: Item) => string,
+  toPlace: (item: Item) => string,
 ): number {
   if (from === null) return 0;
-  const isBeyond = (item: Item): boolean => (order === 'asc' ? placeOf(item) > from.place : placeOf(item) < from.place);
-  const isReached = (item: Item): boolean => isBeyond(item) || placeOf(item) === from.place;
+  const isBeyond = (item: Item): boolean => (order === 'asc' ? toPlace(item) > from.place : toPlace(item) < from.place);
+  const isReached = (item: Item): boolean => isBeyond(item) || toPlace(item) === from.place;
   return indexOrEnd(items, from.back ? isReached : isBeyond);
 }
 

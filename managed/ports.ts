@@ -1,18 +1,29 @@
-// What the Managed Agents face needs from outside: the client's methods in a person's name, how a
-// session stands, its newest step, its live channel, and the store.
+// The ports of the Managed Agents face: the client's methods in a person's name, a session's
+// description, newest step and live channel, and the store.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ChannelItem, PerdureClient, SessionDescription, Store } from '../client/index.ts';
-import type { NewestStep, OpenedServer } from '../client/faces/types.ts';
-import { callUntilAnswered, impatient } from '../client/sessions/persist.ts';
-import { sendSignal } from '../client/sessions/send.ts';
-import { newestStepOf } from '../client/sessions/newest-head.ts';
-import { update } from '../client/sessions/updates/update.ts';
+import { TASK_QUEUE } from '../client/faces/basics.ts';
+import {
+  callUntilAnswered,
+  impatient,
+  newestStepOf,
+  sendSignal,
+  SIGNALS,
+  update,
+  UPDATES,
+} from '../client/faces/outside.ts';
+import type {
+  ChannelItem,
+  GivenResult,
+  NewestStep,
+  OpenedServer,
+  PerdureClient,
+  SessionDescription,
+  SessionId,
+  SessionLabels,
+  Store,
+} from '../client/faces/types.ts';
 import type { PagePorts } from '../page/ports.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { SIGNALS, TASK_QUEUE, UPDATES } from '../workflows/contract/session.ts';
-import type { SessionLabels } from '../workflows/contract/steered.ts';
-import type { GivenResult } from '../workflows/contract/waits.ts';
 import { type Leases, temporalLeases } from './work/leases.ts';
 
 /** Methods that act on a session for a person. */
@@ -22,10 +33,10 @@ export type ManagedPorts = {
   /** Acts in a person's name, which Temporal's history notes. */
   as(name: string): ManagedActing;
   /** Gives a call that waits for an app or a worker its result, once. Throws ClientProblem. */
-  giveResult(session: SessionId, given: GivenResult): Promise<void>;
+  giveResult(session: SessionId, result: GivenResult): Promise<void>;
   /** Tells the session of labels that have changed; it needs no worker. Throws ClientProblem. */
   relabel(session: SessionId, labels: SessionLabels, by: string): Promise<void>;
-  /** Throws ClientProblem `no_session` when there is no workflow. */
+  /** Throws ClientProblem `no_session` for a session without a workflow. */
   describe(session: string): Promise<SessionDescription>;
   /** Returns the newest head, and the input of a step that is under way. */
   newestStep(session: SessionId): Promise<NewestStep>;
@@ -39,14 +50,14 @@ export type ManagedPorts = {
   readonly leaseMs: number;
   /** The address at which workers reach this server; undefined for the one that they poll. */
   readonly publicUrl: string | undefined;
-  /** Milliseconds without an open call after which a worker is asked to stop; undefined for never. */
+  /** Milliseconds without an open call until a worker is asked to stop; undefined for never. */
   readonly idleLeaseMs: number | undefined;
   /** Names of custom tools that workers of self-hosted environments own. */
   readonly workerTools: readonly string[];
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Writes a line for whoever runs the server. */
+  /** Writes a line to the server's log. */
   log(line: string): void;
 };
 

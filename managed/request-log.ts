@@ -3,9 +3,9 @@
 // purpose stay apart.
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Store } from '../client/index.ts';
-import { findNewest } from '../store/values/resource-log.ts';
-import { parseStored } from '../store/values/store.ts';
+import { parseStored } from '../client/faces/sessions.ts';
+import { findNewest } from '../client/faces/stored.ts';
+import type { Store } from '../client/faces/types.ts';
 import { invalid } from './errors.ts';
 
 /** Milliseconds for which a retry finds the request before it. */
@@ -40,7 +40,7 @@ export async function reserveIds(
   const folder = `managed/requests/${hash([person, path, content])}`;
   const newest = await findNewest(async (n) => (await ports.store.read(`${folder}/${n}`)) !== null);
   if (retries > 0 && newest > 0) {
-    const known = read(await ports.store.read(`${folder}/${newest}`));
+    const known = parseRecord(await ports.store.read(`${folder}/${newest}`));
     if (known && fresh.at - known.at < RETRY_MS) return known.ids;
   }
   for (let n = newest + 1; ; n += 1) {
@@ -52,7 +52,7 @@ export async function reserveIds(
 async function reserveByKey({ store }: Ports, name: string, fresh: RequestRecord): Promise<readonly string[]> {
   const outcome = await store.create(name, encode(fresh));
   if (outcome.kind === 'created') return fresh.ids;
-  const known = read(outcome.bytes);
+  const known = parseRecord(outcome.bytes);
   if (known?.body === fresh.body) return known.ids;
   throw invalid('Idempotency-Key: it was sent with another body before', undefined, 'idempotency_key_reused');
 }
@@ -63,6 +63,6 @@ function checkKey(key: string): string {
 }
 
 const encode = (record: RequestRecord): Uint8Array => Buffer.from(JSON.stringify(record));
-const read = (bytes: Uint8Array | null): RequestRecord | undefined =>
+const parseRecord = (bytes: Uint8Array | null): RequestRecord | undefined =>
   recordShape.safeParse(bytes && parseStored(bytes)).data;
 const hash = (parts: readonly unknown[]): string => createHash('sha256').update(JSON.stringify(parts)).digest('hex');

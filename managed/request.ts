@@ -1,6 +1,6 @@
 // A request as handlers get it, what they answer, and what all of them work with.
 import type { Role } from '../page/hosting/people.ts';
-import type { WorkQueues } from '../store/sandbox/queue.ts';
+import { type WorkQueues } from '../client/faces/work-items.ts';
 import type { Agents } from './agents.ts';
 import type { Caller } from './callers.ts';
 import type { Environments } from './environments.ts';
@@ -51,7 +51,7 @@ export type Handler = (request: ManagedRequest) => Promise<object | null>;
 
 export type Paged<Item> = { readonly data: readonly Item[]; readonly next_page: string | null };
 
-/** What all handlers work with. */
+/** The parts that all handlers share. */
 export type Parts = {
   readonly ports: ManagedPorts;
   readonly stored: ManagedStore;

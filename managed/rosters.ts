@@ -12,7 +12,7 @@ import type {
   BetaManagedAgentsSessionAgent,
   BetaManagedAgentsSessionMultiagent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { findRepeated } from '../workflows/contract/list-problems.ts';
+import { findRepeated } from '../client/faces/outside.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import type { multiagent } from './shapes/agents.ts';
 
@@ -38,7 +38,7 @@ export async function resolveMultiagent(
     const agents = await resolveEntries(sent.agents, 'multiagent.agents', self, read);
     return { type: 'coordinator', agents };
   }
-  const entries = predefinedIn(sent);
+  const entries = requirePredefined(sent);
   if (entries === null) return { type: sent.type, advisor: off, subagents: off, workflows: off };
   const predefined_agents = await resolveEntries(entries, 'multiagent.subagents.predefined_agents', self, read);
   const subagents = { type: 'enabled', inline_agents: off, predefined_agents } as const;
@@ -49,7 +49,7 @@ export async function resolveMultiagent(
  * Returns the predefined agents, null where none may be started. What is left out has the API's
  * defaults, which are not all served: such a request is refused, not narrowed.
  */
-function predefinedIn({ advisor, subagents, workflows }: ThreeMembers): readonly Entry[] | null {
+function requirePredefined({ advisor, subagents, workflows }: ThreeMembers): readonly Entry[] | null {
   const defaultOn = 'it is enabled unless sent as { "type": "disabled" }, and not served';
   if (advisor?.type === 'enabled') throw unsupported('multiagent.advisor', 'advisors are not served');
   if (workflows?.type !== 'disabled') throw unsupported('multiagent.workflows', defaultOn);

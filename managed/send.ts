@@ -4,14 +4,11 @@ import type {
   BetaManagedAgentsSendSessionEvents,
   BetaManagedAgentsUserMessageEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { PromptBlock, SystemMessage } from '../client/index.ts';
-import { parsePrompt } from '../client/sessions/prompt.ts';
-import { ClientProblem } from '../client/problem.ts';
-import { findCatalogueFacts } from '../models/catalogue.ts';
-import { findModel } from '../models/find-model.ts';
-import { LONGEST_SYSTEM_MESSAGE } from '../workflows/contract/session.ts';
-import { isOfWorker } from '../workflows/contract/delegation.ts';
+import { isOfWorker, LONGEST_SYSTEM_MESSAGE, parsePrompt } from '../client/faces/outside.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { PromptBlock, SystemMessage } from '../client/faces/types.ts';
 import { optionsOfAgent } from './agent-options.ts';
+import { findFacts } from './budgets.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
@@ -110,8 +107,7 @@ async function systemMessageOf(
   const before = events[at - 1]?.type;
   if (before === undefined || !ACCOMPANIED.has(before)) throw refuse(`it must follow a ${[...ACCOMPANIED].join(', ')}`);
   const { id: model } = (await stored.sessionAgent(item.agent)).model;
-  const name = findModel(model);
-  if (!('name' in name && findCatalogueFacts(name.name)?.systemMessages))
+  if (!findFacts(model)?.systemMessages)
     throw refuse(`model ${model} takes no system messages`, 'model_does_not_support_mid_conversation_system');
   const text = event.content.map((block) => block.text).join('\n');
   if (text.trim() === '') throw refuse('it has no text');

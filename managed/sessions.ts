@@ -7,12 +7,10 @@ import type {
   BetaManagedAgentsSession,
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { SessionDescription } from '../client/index.ts';
-import { ClientProblem } from '../client/problem.ts';
+import { optionsProblem } from '../client/faces/options.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { SessionDescription, SessionId, SessionLabels } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import type { SessionLabels } from '../workflows/contract/steered.ts';
-import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
@@ -25,6 +23,7 @@ import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
 import { earlyUpdates } from './events/updates.ts';
+import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { defineRoster, rosterOf } from './rosters.ts';
@@ -49,14 +48,14 @@ export type SessionParts = {
   readonly timelines: Timelines;
 };
 
-/** A session of the log with its workflow as it stands; null where there is none. */
+/** A session of the log. `description`: its workflow's, null before that was started. */
 export type FoundSession = {
   readonly id: string;
   readonly item: SessionItem;
   readonly description: SessionDescription | null;
 };
 
-/** What a stream is of: a session, or a thread of it. `session`: whose live channel it hears. */
+/** The source of a stream: a session or one of its threads. `session`: has the live channel. */
 export type EventSource = {
   readonly session: string;
   /** The last event that it has, unless it is deleted. */
@@ -194,12 +193,12 @@ export class Sessions {
     await this.change(id, by, (current) => {
       refuseArchived(id, current);
       const { budget: before, ...item } = current;
-      const kept = budget === undefined ? before : amount;
+      const nextBudget = budget === undefined ? before : amount;
       const changed = changedLabels(current, body);
-      const update = { ...changed, ...(kept !== before && { budget: kept ?? null }) };
+      const update = { ...changed, ...(nextBudget !== before && { budget: nextBudget ?? null }) };
       return {
         ...item,
-        ...(kept !== undefined && { budget: kept }),
+        ...(nextBudget !== undefined && { budget: nextBudget }),
         ...changed,
         ...(isOpen === undefined && noteUpdate(item, update, this.#parts.ports.now())),
       };
@@ -288,7 +287,7 @@ export class Sessions {
     if ((await log.read()).has(id)) await this.delete(id, by);
   }
 
-  /** Those of its threads go first, which are found by its own. */
+  /** Removes the workflows of threads first: the session's own is what finds them. */
   async #removeWorkflows(found: FoundSession): Promise<void> {
     const { ports } = this.#parts;
     const { projection } = await this.timeline(found);
@@ -333,14 +332,11 @@ export class Sessions {
 
   /** Lists sessions that a query chooses by what the log holds, in its order. */
   async list(query: z.output<typeof sessionList>): Promise<readonly FoundSession[]> {
-    const { order = 'desc' } = query;
-    const chosen = (await this.#parts.stored.listSessions())
-      .filter(([, item]) => isChosen(item, query))
-      .toSorted((a, b) => (placeOfSession(a) < placeOfSession(b) === (order === 'asc') ? -1 : 1));
-    return chosen.map(([id, item]) => ({ id, item, description: null }));
+    const chosen = (await this.#parts.stored.listSessions()).filter(([, item]) => isChosen(item, query));
+    return sortByCreation(chosen, query.order).map(([id, item]) => ({ id, item, description: null }));
   }
 
-  /** Tells whether nobody needs to work for the session any more; one that was deleted is over. */
+  /** Tells whether a session needs no more workers; a deleted one is over. */
   async isOver(id: string): Promise<boolean> {
     const item = (await this.#parts.stored.sessionLog(id).read()).get(id);
     return item === undefined || statusOf(await this.look(id, item)) === 'terminated';
@@ -397,7 +393,7 @@ export const archivedProblem = (session: string): ManagedError =>
 
 type Extension = { readonly perdure?: { readonly phase: string; readonly waits_for?: string } };
 
-/** What the API has no word for: what a session waits for (G84). */
+/** Returns fields that the API lacks: the phase, and what the session waits for (G84). */
 function perdureFacts(description: SessionDescription | null): Extension {
   if (description === null) return {};
   const { phase, waitsFor } = description;
@@ -464,9 +460,6 @@ function endOutside({ id, item, description }: FoundSession, facts: readonly Eve
   if (at === null || !(isForced || isNeverRun)) return [];
   return facts.at(-1)?.type === 'session.status_terminated' ? [] : [terminatedFact(id, at, facts.at(-1))];
 }
-
-export const placeOfSession = ([id, { createdAt }]: readonly [string, SessionItem]): string =>
-  `${formatTime(createdAt)} ${id}`;
 
 function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boolean {
   const { agent_id, agent_version, include_archived, deployment_id, memory_store_id } = query;

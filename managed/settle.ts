@@ -2,16 +2,10 @@
 // decides races; a repeat finds what it did.
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { PromptBlock, SystemMessage } from '../client/index.ts';
-import { ClientProblem } from '../client/problem.ts';
-import { messageBody } from '../client/sessions/message.ts';
-import { parsePrompt } from '../client/sessions/prompt.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { wasOffered } from '../store/sandbox/offers.ts';
-import type { WorkQueues } from '../store/sandbox/queue.ts';
-import type { OutsideResult } from '../workflows/contract/delegation.ts';
-import { LONGEST_REASON } from '../workflows/contract/session.ts';
-import { LARGEST_GIVEN } from '../workflows/contract/waits.ts';
+import { LARGEST_GIVEN, LONGEST_REASON, messageBody, parsePrompt } from '../client/faces/outside.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import type { OutsideResult, PromptBlock, SessionId, SystemMessage } from '../client/faces/types.ts';
+import { wasOffered, type WorkQueues } from '../client/faces/work-items.ts';
 import { requireCounting } from './callers.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { callEventId, type EventFact, type OpenWait, type Projection } from './events/parts.ts';
@@ -59,7 +53,7 @@ type Sending = About & {
   readonly system: SystemMessage | undefined;
 };
 
-/** What the event is about, as the session stands. `early`: its call does not wait yet. */
+/** The current target of an event. `early`: its call does not wait yet. */
 type Target =
   | { readonly kind: 'open'; readonly wait: OpenWait }
   | { readonly kind: 'settled'; readonly fact: EventFact }
@@ -100,7 +94,7 @@ const isEndBy = (event: SettlingEvent, type: EventFact['type']): boolean =>
 const wrong = ({ type }: SettlingEvent, at: number, why: string): ManagedError =>
   invalid(`Invalid ${type} event at events[${at}]: ${why}`, `events.${at}`);
 
-/** A worker's result that comes too late is not the worker's to give any more. */
+/** Answers 403 to a worker: once a result is too late, it is not the worker's to send. */
 const tooLate = ({ event, at, lease }: About, why: string): ManagedError =>
   lease ? new ManagedError(403, `Not taken: ${why}`) : wrong(event, at, why);
 
@@ -140,7 +134,7 @@ export async function settle(parts: SettleParts, sending: Sending): Promise<Even
     if (target.kind === 'settled') {
       if (isSame(target.fact, sending, result)) return target.fact;
       if (result)
-        await keepResult(ports, timeline, { ...refusedOf(sending, nameIn(target.fact), result), isSettled: true });
+        await keepResult(ports, timeline, { ...refusalOf(sending, nameIn(target.fact), result), isSettled: true });
       throw tooLate(sending, `${calledBy(event)} is settled already, by a ${target.fact.type}`);
     }
     if (target.kind === 'open') {
@@ -162,8 +156,8 @@ async function requireGivenOnce({ ports, sessions, queues }: SettleParts, sendin
     const target = findTarget(timeline, sending);
     if (target.kind === 'early') throw error;
     const call = target.kind === 'open' ? target.wait.call : nameIn(target.fact);
-    const given = { session: found.id, call, tool: toolOf(timeline, calledBy(event), call) };
-    if (!(await wasOffered(ports.store, given, lease))) throw error;
+    const offered = { session: found.id, call, tool: toolOf(timeline, calledBy(event), call) };
+    if (!(await wasOffered(ports.store, offered, lease))) throw error;
   }
 }
 
@@ -183,14 +177,14 @@ async function requireGiven(
   } catch (error) {
     if (error instanceof ManagedError)
       await keepResult(ports, timeline, {
-        ...refusedOf(sending, wait.call, result),
+        ...refusalOf(sending, wait.call, result),
         isSettled: false,
       });
     throw error;
   }
 }
 
-const refusedOf = ({ found: { id: session }, event, by, lease }: Sending, call: string, result: OutsideResult) => ({
+const refusalOf = ({ found: { id: session }, event, by, lease }: Sending, call: string, result: OutsideResult) => ({
   session,
   id: calledBy(event),
   call,
@@ -199,7 +193,7 @@ const refusedOf = ({ found: { id: session }, event, by, lease }: Sending, call: 
   result,
 });
 
-/** A call that nobody has settled has no name here: its event's id stands for it. */
+/** Returns the call's name, or its event's id where no entry has settled it. */
 const nameIn = ({ entry, settles = '' }: EventFact): string => (entry?.kind === 'settled' ? entry.call : settles);
 
 /** Somebody else may have been faster, or the session has not listed the call yet. */

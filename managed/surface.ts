@@ -65,7 +65,7 @@ export const servedRoutes = [
   route('sessions.threads.events.stream', 'get', '/sessions/{session_id}/threads/{thread_id}/stream', 'look'),
 ] as const;
 
-/** What Perdure serves besides the API, below `/x/perdure` (G85). */
+/** Routes that Perdure adds to the API, below `/x/perdure` (G85). */
 export const ownRoutes = [
   route('perdure.environments.keys', 'post', '/x/perdure/environments/{environment_id}/keys', 'steer'),
   route('perdure.refused', 'get', '/x/perdure/sessions/{session_id}/refused', 'look'),

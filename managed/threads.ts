@@ -4,7 +4,7 @@ import type {
   BetaManagedAgentsSessionThread,
   BetaManagedAgentsSessionThreadStatus,
 } from '@anthropic-ai/sdk/resources/beta/sessions/threads';
-import type { Spend } from '../workflows/contract/loop.ts';
+import type { Spend } from '../client/faces/types.ts';
 import { invalid, notFound } from './errors.ts';
 import type { Thread } from './events/parts.ts';
 import { usageOf } from './events/run-end.ts';

@@ -11,8 +11,8 @@ import { showUnseen } from '../system/text.ts';
 import { Age, formatNumber } from '../page/figures.tsx';
 import { htmlOf, Layout } from '../page/layout.tsx';
 import { EmptyCard } from '../page/primitives.tsx';
-import { isPending, isWaiting, stateOf, type WorkItem } from '../store/sandbox/item.ts';
-import { placeOfAgent } from './agents.ts';
+import type { WorkItem } from '../client/faces/types.ts';
+import { isPending, isWaiting, stateOf } from '../client/faces/work-items.ts';
 import { isId } from './ids.ts';
 import { LIST_AGE_MS, type SessionItem } from './log/stored.ts';
 import type { Parts } from './request.ts';
@@ -34,8 +34,7 @@ export function agentViews({ stored, agents, environments, work }: ViewParts): H
   app.get('/', async (context) => {
     const sessions = await stored.listSessions();
     const listed = await agents.list({ include_archived: true });
-    const newest = listed.toSorted((a, b) => (placeOfAgent(a) < placeOfAgent(b) ? 1 : -1)).slice(0, MOST_ROWS);
-    const rows = await Promise.all(newest.map(([id]) => agents.retrieve(id)));
+    const rows = await Promise.all(listed.slice(0, MOST_ROWS).map(([id]) => agents.retrieve(id)));
     const view = (
       <AgentsPage
         agents={rows}
@@ -51,8 +50,8 @@ export function agentViews({ stored, agents, environments, work }: ViewParts): H
     const environment = (await environments.list(true)).find((one) => one.id === id);
     if (environment?.config.type !== 'self_hosted') return next();
     const items = (await work.list(id)).toSorted((a, b) => Number(isStopped(a)) - Number(isStopped(b)));
-    const shown = items.slice(0, MOST_ITEMS);
-    const rows = await Promise.all(shown.map(async (found) => ({ found, work: await work.show(found) })));
+    const visible = items.slice(0, MOST_ITEMS);
+    const rows = await Promise.all(visible.map(async (found) => ({ found, work: await work.show(found) })));
     const sessions = new Map(await stored.listSessions());
     const view = <QueuePage {...{ environment, rows, sessions, total: items.length, stats: await work.stats(id) }} />;
     return context.html(htmlOf(view));
@@ -78,7 +77,7 @@ type OverviewProps = {
 
 function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
   const countOf = countSessions(sessions);
-  const shown = environments.slice(0, MOST_ROWS);
+  const visible = environments.slice(0, MOST_ROWS);
   return (
     <Layout title="Agents" at="agents" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
       <h1>Agents</h1>
@@ -108,7 +107,7 @@ function AgentsPage({ agents, total, environments, sessions }: OverviewProps) {
       {total > agents.length ? <p class="quiet">{`The newest ${agents.length} of ${formatNumber(total)}.`}</p> : null}
       <h2>Environments</h2>
       <Table name="Environments" columns={['Environment', 'Runs tools', 'Network', '#Sessions', '#Updated']}>
-        {shown.map((environment) => (
+        {visible.map((environment) => (
           <tr>
             <td>
               <EnvironmentName {...environment} /> <code>{environment.id}</code>
@@ -209,7 +208,7 @@ function ItemRow({
   );
 }
 
-/** Names the state for people; the API has one word for an item that waits and one that was handed out. */
+/** Names the state for people: the API calls waiting and handed-out items by one word. */
 function itemState(item: WorkItem): string {
   if (isWaiting(item)) return item.repeats > 0 ? `queued again (${item.repeats})` : 'queued';
   if (isPending(item)) return 'handed out';
@@ -219,17 +218,17 @@ function itemState(item: WorkItem): string {
 
 /** Counts the sessions of agents and environments by their id, those not archived first. */
 function countSessions(sessions: readonly Session[]): (id: string) => string {
-  const counts = new Map<string, { all: number; kept: number }>();
+  const counts = new Map<string, { all: number; current: number }>();
   for (const [, { agentId, environment, archivedAt }] of sessions)
     for (const id of [agentId, environment]) {
-      const count = counts.get(id) ?? { all: 0, kept: 0 };
+      const count = counts.get(id) ?? { all: 0, current: 0 };
       count.all += 1;
-      if (archivedAt === null) count.kept += 1;
+      if (archivedAt === null) count.current += 1;
       counts.set(id, count);
     }
   return (id) => {
-    const { all, kept } = counts.get(id) ?? { all: 0, kept: 0 };
-    return all === kept ? formatNumber(all) : `${formatNumber(all)} (${formatNumber(all - kept)} archived)`;
+    const { all, current } = counts.get(id) ?? { all: 0, current: 0 };
+    return all === current ? formatNumber(all) : `${formatNumber(all)} (${formatNumber(all - current)} archived)`;
   };
 }
 
@@ -284,7 +283,7 @@ function SessionRow({ id, item }: { readonly id: string; readonly item: SessionI
   return (
     <tr>
       <td>{item.isStarted ? <a href={`/sessions/${id}`}>{name}</a> : name}</td>
-      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'not archived' : 'no message yet'}</td>
+      <td>{item.archivedAt !== null ? 'archived' : item.isStarted ? 'open' : 'no message yet'}</td>
       <td class="number">{item.agentVersion}</td>
       <td class="number">
         <Age at={item.createdAt} />
@@ -328,7 +327,7 @@ const toolsOf = ({ tools }: Agent): string =>
     })
     .join(', ') || 'none';
 
-/** What a version fixes, in short: a toolset has a policy for each tool that is enabled. */
+/** Shortens a version to its parts: a toolset has a policy for each tool that is enabled. */
 function partsOf({ model, system, tools, mcp_servers, skills, multiagent, metadata, name, description }: Agent) {
   return { name, description, model, system, tools: tools.map(shortTool), mcp_servers, skills, multiagent, metadata };
 }

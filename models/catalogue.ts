@@ -17,7 +17,7 @@ type CatalogueModel = Omit<ModelFacts, 'price' | 'assumed'> & {
   readonly assumed?: readonly string[];
 };
 
-export type Catalogue = {
+type Catalogue = {
   /** YYYY-MM-DD. */
   readonly date: string;
   readonly pages: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export type Catalogue = {
 export const catalogue = file as Catalogue;
 
 /** The parts of a model's name (X2). */
-export type BaseName = {
+type BaseName = {
   readonly base: string;
   /**
    * How the model is sold, as its name says: for one region, for a government, in batches, or

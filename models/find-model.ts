@@ -5,7 +5,7 @@ import type { FoundModel, ModelTable } from '../store/model-facts.ts';
 import { nearName } from '../workflows/contract/did-you-mean.ts';
 import { parseBaseName, catalogue } from './catalogue.ts';
 
-export type FindModelOptions = {
+type FindModelOptions = {
   /**
    * The meaning of `default` and `inherit` where nothing else can be inherited. Absent: the
    * catalogue's.

@@ -6,7 +6,7 @@ import { findCatalogueFacts } from './catalogue.ts';
 import { findModel } from './find-model.ts';
 import { type AskServer, type ServerModel, createServerFacts } from './server-facts.ts';
 
-export type ModelsSettings = {
+type ModelsSettings = {
   /** The worker's own model, for `default`. */
   readonly model?: string | undefined;
   /** Facts by the prefix of a name. */

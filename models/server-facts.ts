@@ -23,7 +23,7 @@ export type ServerModel = Partial<Pick<ModelFacts, 'window' | 'maxOutput' | 'ret
   readonly lifecycle?: string;
 };
 
-export type ServerFacts = {
+type ServerFacts = {
   /** Returns the last answer, while it holds. */
   known(name: string): ServerModel | undefined;
   /** Never throws. */

@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 
 /** Milliseconds between signs of life for a proxy or a listener. */
-export const HEARTBEAT_MS = 15_000;
+export const KEEPALIVE_MS = 15_000;
 /** Neither ends a frame: a frame without data is an event of its own for some clients. */
 const RETRY = 'retry: 1000\n';
 export const BEAT = ': here\n';

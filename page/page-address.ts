@@ -114,7 +114,7 @@ export function readApiToken(root: string): string {
 const PATIENCE_MS = 3_000;
 
 /** Returns the page that is now served from a data folder; null when none is. */
-export async function servedNow(root: string): Promise<PageAddress | null> {
+export async function findServedPage(root: string): Promise<PageAddress | null> {
   const known = readJsonFile(fileOf(root), schema);
   return known.kind === 'read' && (await isServed(known.value)) ? known.value : null;
 }

@@ -7,7 +7,7 @@ import { showUnseen, reasonOf } from '../system/text.ts';
 import type { SessionId } from '../client/faces/types.ts';
 import { ClientProblem } from '../client/faces/start.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
-import { statusOf } from './api/problems.ts';
+import { httpStatusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';
 import { OWNER } from './hosting/people.ts';
 import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './session/reading-routes.tsx';
@@ -35,8 +35,15 @@ import { readUsage, usageCsv } from './usage/usage.ts';
 import { DAYS, usagePage } from './usage/usage-page.tsx';
 import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/workers-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
-import { changeSchedule, createSchedule, editScheduleForm, newScheduleForm } from './schedules/new-schedule.tsx';
-import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
+import {
+  changeSchedule,
+  createSchedule,
+  editScheduleForm,
+  newScheduleForm,
+  actOnSchedule,
+  isScheduleAction,
+  schedulesPage,
+} from './schedules/schedules-page.tsx';
 
 /** A list is soon read again, and each view of it is a feed of its own. */
 const FLEET_LINGER_MS = 5_000;
@@ -88,7 +95,7 @@ export class OpsPage {
     this.app.notFound((context) =>
       context.html(<ProblemPage title="Page not found" text="There’s no such page." />, 404),
     );
-    this.app.onError((error, context) => context.html(<ProblemPage {...problemOf(error)} />, statusOf(error)));
+    this.app.onError((error, context) => context.html(<ProblemPage {...problemOf(error)} />, httpStatusOf(error)));
   }
 
   close(): void {
@@ -128,7 +135,7 @@ export class OpsPage {
         const { said: text, ok } = await actOnMany(this.#acting(context), await jsonBody(context));
         return context.text(text, ok ? 200 : 409);
       } catch (error) {
-        return context.text(showUnseen(reasonOf(error)), statusOf(error));
+        return context.text(showUnseen(reasonOf(error)), httpStatusOf(error));
       }
     });
   }
@@ -192,7 +199,7 @@ function inboxRoutes(app: Hono, { ports, inboxes, acting }: InboxRoutes): void {
         const body = await jsonBody(context);
         return context.json(await withFeed(inboxes, 'all', (feed) => act(acting(context), feed, body)));
       } catch (error) {
-        return context.json({ said: showUnseen(reasonOf(error)) }, statusOf(error));
+        return context.json({ said: showUnseen(reasonOf(error)) }, httpStatusOf(error));
       }
     });
   };
@@ -201,7 +208,7 @@ function inboxRoutes(app: Hono, { ports, inboxes, acting }: InboxRoutes): void {
   doing('/inbox/undo', (to, _feed, body) => undoRule(to, body));
 }
 
-/** What was decided on any view of this page disappears from its inbox at once. */
+/** Removes a call that was decided on any view of this page from its inbox at once. */
 async function settleInInbox(inboxes: Inboxes, session: SessionId, action: string, body: unknown): Promise<void> {
   if (inboxes.size === 0 || !['approve', 'deny', 'answer'].includes(action)) return;
   const { call } = body as { readonly call: string };
@@ -300,7 +307,7 @@ async function answer(context: Context, work: () => Promise<Child>): Promise<Res
     );
   } catch (error) {
     const problem = <TimedText text={showUnseen(reasonOf(error))} />;
-    return context.html(htmlOf(<p class="bad">{problem}</p>), statusOf(error));
+    return context.html(htmlOf(<p class="bad">{problem}</p>), httpStatusOf(error));
   }
 }
 

@@ -32,7 +32,7 @@ const schema = z.object({
 });
 
 export type HostedSession = Omit<z.infer<typeof schema>, 'session'> & { readonly session: SessionId };
-export type LostFolders = z.infer<typeof lostSchema>;
+type LostFolders = z.infer<typeof lostSchema>;
 export type LostSession = HostedSession & { readonly lost: LostFolders };
 
 /** Tells whether another host has the session now. */

@@ -15,7 +15,7 @@ export const DEFAULT_SYSTEM_PROMPT = [
 ].join('\n');
 
 type PromptFacts = Reach & {
-  /** What the caller says of the place and of the people, by name. */
+  /** The caller's facts about the place and the people, by name. */
   readonly systemContext?: PromptContext;
   readonly userContext?: PromptContext;
   /** Instructions of MCP servers about their tools (L74). */

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 import { codeOf, reasonOf } from './text.ts';
 
-export type JsonFile<T> =
+type JsonFile<T> =
   | { readonly kind: 'read'; readonly value: T }
   | { readonly kind: 'absent' }
   /** The text is not JSON, or does not satisfy the schema. */

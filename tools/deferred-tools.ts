@@ -2,7 +2,7 @@
 // left out that the model has neither had nor found, and it is told their names (L74).
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { SystemPart } from '../workflows/contract/activities.ts';
-import { estimateTokens } from '../workflows/contract/tokens.ts';
+import { estimateTokens } from '../workflows/contract/loop.ts';
 import { describeDeferred, isFindTools, isOfServer } from './find-tools.ts';
 
 /** Tokens of definitions: about forty tools of two kilobytes. */
@@ -23,7 +23,7 @@ export function deferLimit(setting: DeferSetting | undefined, window: number): n
 }
 
 /** `parts` belong to the system prompt. `deferred` are not among `tools`. */
-export type ChosenTools = {
+type ChosenTools = {
   readonly tools: readonly Tool[];
   readonly parts: readonly SystemPart[];
   readonly deferred: readonly Tool[];

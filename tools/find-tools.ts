@@ -2,7 +2,7 @@
 // their number (L74). What it finds is sent from the next reply on.
 import { z } from 'zod';
 import { clip, onOneLine } from '../system/text.ts';
-import { estimateTokens } from '../workflows/contract/tokens.ts';
+import { estimateTokens } from '../workflows/contract/loop.ts';
 import { FIND_TOOLS, findServerName, SERVER_PREFIX } from './listed.ts';
 import { buildDefinition, deriveRegistry, type ToolDefinition, type ToolRegistry } from './registry.ts';
 import { defineTool, type Tool, ToolFailure, type ToolOutput } from './tool.ts';
@@ -125,7 +125,7 @@ export function describeDeferred(names: readonly string[]): string {
   ].join('\n');
 }
 
-/** Tells people of deferred tools, of which there are none or many. */
+/** Tells people how many tools are deferred; returns nothing for none. */
 export function describeDeferral(count: number, tokens: number): readonly string[] {
   if (count === 0) return [];
   const [tools, size] = [count, tokens].map((number) => number.toLocaleString('en'));

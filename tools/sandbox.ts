@@ -37,7 +37,7 @@ export type Sandbox = {
   hold(argv: readonly string[], dataDir?: string): readonly string[];
 };
 
-export type ProbeOptions = {
+type ProbeOptions = {
   /** Requires a sandbox that confines files: without one, a sentence is thrown. */
   readonly require?: boolean;
   /** Lets commands run where nothing confines them, as a person has allowed. */
@@ -62,7 +62,7 @@ export function commandPolicy({ kind, refusal }: Pick<Sandbox, 'kind' | 'refusal
   return kind === 'bwrap' ? 'confined' : 'unconfined';
 }
 
-/** Returns one line for a person whose agents' commands are refused or run unconfined, else null. */
+/** Returns a line for people where agents' commands are refused or run unconfined, else null. */
 export function commandNotice(sandbox: Pick<Sandbox, 'kind' | 'refusal'>): string | null {
   return sandbox.refusal ?? (sandbox.kind === 'bwrap' ? null : UNCONFINED);
 }

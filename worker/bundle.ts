@@ -13,9 +13,9 @@ export function bundlePath(): string {
 }
 
 /**
- * Returns an id of this code, such as 0.1.0+3f29c04e, for a worker that belongs to no Worker
- * Deployment. Temporal stores it with four of the six events of a turn, where its SDK's own id of 90
- * characters would be a fifth of the turn's history.
+ * Returns an id of this code, such as 0.1.0+3f29c04e, for a worker outside Worker Deployments.
+ * Temporal stores it with four of the six events of a turn, where its SDK's own id of 90 characters
+ * would be a fifth of the turn's history.
  */
 export async function bundleId(): Promise<string> {
   const hash = createHash('sha256').update(await readFile(bundlePath()));

@@ -55,7 +55,7 @@ import { isQueueServed } from '../connection/worker-polls.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 
-export type DepsSettings = {
+type DepsSettings = {
   readonly storePlace: string;
   /** The keys that seal the records of a bucket. */
   readonly storeKeys?: KeyRing | undefined;

@@ -24,7 +24,7 @@ import { createSeenSinks } from './monitor/watchers.ts';
 import { TimedWorker } from './timed-worker.ts';
 import { workflowTaskSlots, workflowTime } from './workflow-tasks.ts';
 
-export type WorkerSettings = {
+type WorkerSettings = {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly activities: ActivityBodies;

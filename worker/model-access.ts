@@ -2,7 +2,7 @@
 // else the scripted model.
 import type { Anthropic, ClientOptions } from '@anthropic-ai/sdk';
 import { anthropicModel } from '../activities/model/stream/stream.ts';
-import type { ModelPort } from '../activities/deps.ts';
+import type { ModelPort } from '../activities/model-deps.ts';
 import { isKeyless } from './keyless.ts';
 import type { AskServer } from '../models/server-facts.ts';
 import { CREDENTIAL_HEADER, type Network } from '../system/network.ts';

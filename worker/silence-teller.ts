@@ -26,7 +26,7 @@ export type SilenceTeller = {
   tell(silent: SilentSession, signal: AbortSignal): Promise<void>;
 };
 
-export type SilenceParts = {
+type SilenceParts = {
   readonly hooks: Pick<HookRunner, 'alert'>;
   readonly store: Pick<Store, 'create'>;
   readonly log: Log;

@@ -68,7 +68,7 @@ function listOptions(profile: Profile) {
 }
 
 /** The host that has the session's folder, and how a step follows it to another (T18). */
-export type HostKeeper = {
+type HostKeeper = {
   readonly current: SessionHost | null;
   onHost<Result>(schedule: (again: { readonly step?: number }) => Promise<Result>): Promise<Result>;
 };

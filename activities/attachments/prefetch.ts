@@ -47,7 +47,7 @@ export type Attachments = {
   collect(config: RunConfig, extended: ExtendedView): Promise<readonly Entry[]>;
 };
 
-export type Prefetch = {
+type Prefetch = {
   /** Asks every provider that is not being asked for this session already. Never throws. */
   start(context: Omit<AttachmentContext, 'signal'>): void;
   /**
@@ -57,7 +57,7 @@ export type Prefetch = {
   take(session: SessionId, since: number): readonly Attachment[];
 };
 
-export type PrefetchOptions = {
+type PrefetchOptions = {
   readonly log: Log;
   /** The number of sessions remembered; the one asked for longest ago is forgotten first. */
   readonly sessions?: number;

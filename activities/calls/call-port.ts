@@ -33,7 +33,7 @@ export type CallTraits = {
   readonly signature: string;
   /** Its end consists of words alone, and no hook is asked about them. */
   readonly plainEnd: boolean;
-  /** What its rules say before hooks are asked. */
+  /** The verdict of its rules, before hooks are asked. */
   readonly judged: 'allow' | 'ask' | 'deny';
   /** Somebody outside carries it out. */
   readonly outside?: OutsideKind;

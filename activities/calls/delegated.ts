@@ -20,7 +20,7 @@ import { hashInput, readDelegated, recordDelegated, type DelegatedRecord } from 
 import type { ReadyCall } from './prepare.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { Store } from '../../store/values/store.ts';
-import { describeEnd, lastRunOf, type LastRun, type LastWords } from '../../store/view/agent-end.ts';
+import { describeEnd, lastRunOf, type LastRun, type AgentWords } from '../../store/view/agent-end.ts';
 import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
@@ -208,7 +208,7 @@ async function concludeAgent(
   return signal.aborted ? { kind: 'stopped', cause: abortCause(signal), partial: text } : { kind: 'failed', text };
 }
 
-async function readLastWords(store: Store, end: AgentEnd): Promise<LastWords> {
+async function readLastWords(store: Store, end: AgentEnd): Promise<AgentWords> {
   const last = await lastRunOf(store, end);
   return last === null ? { text: '', deeds: '' } : { ...last, text: await readAnswer(store, end, last) };
 }

@@ -50,8 +50,7 @@ export type RecordedOutcome = { readonly outcome: Outcome; readonly facts: Outco
 
 export type JournaledCall = { readonly session: SessionId; readonly key: CallKey };
 
-export type CallState =
-  { readonly kind: 'open' } | TakenCall | { readonly kind: 'ended'; readonly recorded: RecordedOutcome };
+type CallState = { readonly kind: 'open' } | TakenCall | { readonly kind: 'ended'; readonly recorded: RecordedOutcome };
 
 /** A call that was started by an attempt that has recorded no outcome. */
 export type TakenCall = {
@@ -62,7 +61,7 @@ export type TakenCall = {
   readonly stopped?: StopRecord;
 };
 
-export type ClaimFacts = {
+type ClaimFacts = {
   readonly tool: string;
   readonly input: unknown;
   readonly changed?: Hash | undefined;
@@ -73,7 +72,7 @@ export type ClaimFacts = {
 /** The number of times that a call may be started. */
 export const MAX_GENERATIONS = 3;
 
-export type ClaimResult = { readonly kind: 'mine' } | TakenCall;
+type ClaimResult = { readonly kind: 'mine' } | TakenCall;
 
 /** Throws StoreError. */
 export async function readCall(store: Store, call: JournaledCall): Promise<CallState> {

@@ -13,7 +13,7 @@ import type { ToolRegistry } from '../../tools/registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 
 /** The input of a call is any JSON that a model can write. */
-export type NamedInput = { readonly name: string; readonly input: unknown };
+type NamedInput = { readonly name: string; readonly input: unknown };
 
 /** `asksModel`: it may ask the small model. */
 type CallRisk = { readonly safe: boolean; readonly risk: Risk; readonly asksModel: boolean };

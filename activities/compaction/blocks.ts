@@ -7,7 +7,7 @@ import { type ShownPart } from '../../store/view/in-view.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
 import { wordsOf } from '../../store/view/project.ts';
 import { isThinking } from '../../store/view/sent-reply.ts';
-import { isShrunk, shrunkMarker, outcomeCharacters } from '../../store/view/shrunk-results.ts';
+import { isShrunk, shrunkMarker, outcomeCharacters } from '../../store/view/microcompact.ts';
 
 /** `reply` is the position of the reply that the entry belongs to, -1 before the first. */
 export type BlockItem = { readonly part: ShownPart; readonly reply: number };

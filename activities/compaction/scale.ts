@@ -6,8 +6,7 @@ import type { Bodies } from '../../store/log/bodies.ts';
 import { countRequestCharacters } from '../../store/transcript/request-size.ts';
 import { project } from '../../store/view/project.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
-import { totalTokens } from '../../workflows/contract/loop.ts';
-import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/tokens.ts';
+import { totalTokens, CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/loop.ts';
 import { isDamage } from '../../store/values/store.ts';
 import type { Transcripts } from '../../store/transcript/transcripts.ts';
 

@@ -14,11 +14,11 @@ import { inView } from '../../store/view/in-view.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
 import { projectView } from '../../store/view/project.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import type { ModelRequest } from '../deps.ts';
+import type { ModelRequest } from '../model-deps.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';
 
-export type SigningEnd =
+type SigningEnd =
   /**
    * `keepsThinking`: thinking after the summary holds, because the model checks it and was sent
    * everything before as the run's own requests are.
@@ -33,7 +33,7 @@ export type SigningEnd =
   /** A stop. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
 
-export type SigningWork = {
+type SigningWork = {
   readonly deps: SummaryDeps;
   readonly attempt: Attempt;
   readonly config: RunConfig;

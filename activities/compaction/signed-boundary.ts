@@ -28,7 +28,7 @@ export type SignedWork = {
   readonly more: readonly string[];
 };
 
-export type SignedBoundaryEnd =
+type SignedBoundaryEnd =
   | { readonly kind: 'made'; readonly boundary: BoundaryEntry }
   /** It cannot be asked for, or nothing is left to summarise. */
   | { readonly kind: 'none' }

@@ -3,7 +3,8 @@
 import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, createGivenUpError } from '../attempt.ts';
-import type { Deps, ModelPort, Summarizer } from '../deps.ts';
+import type { Deps, Summarizer } from '../deps.ts';
+import type { ModelPort } from '../model-deps.ts';
 import type { EndRecorderDeps } from '../calls/record-ends.ts';
 import type { ModelQuestion } from '../../tools/tool.ts';
 import { askModel, type AskFailure, type QuestionOutcome } from '../model/ask-model.ts';

@@ -14,7 +14,7 @@ import { taskListOf } from '../../store/view/task-list.ts';
 import { fitText } from './fit-text.ts';
 import { SUMMARY_SYSTEM, writeQuestion, SUMMARY_TASK } from './questions.ts';
 
-export type SummaryWork = {
+type SummaryWork = {
   readonly entries: readonly Entry[];
   readonly bodies: Bodies;
   /** The model whose window must hold the result. */

@@ -26,7 +26,7 @@ const schema = z.object({
 });
 
 export type HostRecord = z.infer<typeof schema>;
-export type HostRecords = { readonly records: readonly HostRecord[]; readonly next: string };
+type HostRecords = { readonly records: readonly HostRecord[]; readonly next: string };
 
 /** Reads all records of a session and its agents; `next` is the key of the one after them. */
 export async function readHostRecords(store: Pick<Store, 'read'>, root: SessionId): Promise<HostRecords> {

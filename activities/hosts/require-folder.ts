@@ -1,6 +1,6 @@
-// Finds out before a step whether this host has lost the session's folder, as a machine that came
-// back with an empty disk, or whether those who work there with the session have left: then the step
-// is made where the folder can be restored, or where they are (T18).
+// Checks before a step whether this host has lost the session's folder, like a machine that came
+// back with an empty disk, or whether the session's agents there have left. The step then goes
+// where the folder can be restored, or where they are (T18).
 import { stat } from 'node:fs/promises';
 import { ApplicationFailure } from '@temporalio/common';
 import { FOLDER_LEFT, HOST_EMPTIED } from '../../workflows/contract/failures.ts';

@@ -1,15 +1,15 @@
-// Takes a session over from another host (T18): restores its folders from the last snapshots, where
-// nothing else lies in their place, and makes this host the session's.
+// Moves sessions between hosts. A host that takes one over restores its folders from the last
+// snapshots, where nothing else lies in their place, and becomes the session's (T18); one that a
+// session leaves captures its folders first (T20).
 import { readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
-import type { TakenOver, TakeOver } from '../../workflows/contract/hosts.ts';
+import type { TakenOver, TakeOver, HostLeft, LeaveHost } from '../../workflows/contract/hosts.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
 import { isLost } from '../../store/hosted-sessions.ts';
 import type { View } from '../../store/view/view.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { type Attempt, createGivenUpError } from '../attempt.ts';
-import { forAnotherWorker, leaveFolderToOthers } from '../another-worker.ts';
+import { type Attempt, createGivenUpError, forAnotherWorker, leaveFolderToOthers } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
 import { isFolderThere } from './require-folder.ts';
@@ -22,7 +22,7 @@ import {
   recordsSince,
 } from './host-record.ts';
 
-/** What a host needs in order to take sessions over. */
+/** The deps of a host that takes sessions over. */
 type Means = Deps & Required<Pick<Deps, 'hosts' | 'snapshots'>> & { readonly host: NonNullable<Deps['host']> };
 
 export function takeOver(deps: Deps): (attempt: Attempt, input: TakeOver) => Promise<TakenOver> {
@@ -151,7 +151,7 @@ async function joinOthers(means: Means, attempt: Attempt, input: TakeOver, recor
   const { head, files } = input;
   const { session, temporal } = attempt;
   if (record.host.id === means.host.id) means.hosts.hosted.note(session, record.folders, temporal?.options.namespace);
-  // What leaving captured went into a restore of its own only.
+  // Files that were captured on leaving are restored only for the session itself.
   const isTold = head === null || (files !== undefined && record.session === session);
   const calls = isTold ? [] : lostCalls(means, await readRun(means, attempt, { ...input, head }), record.at);
   return describeTaken(means, input, record, calls);
@@ -185,4 +185,17 @@ async function whyOccupied(
 function leaveToAnother({ number }: Attempt, problem: string): TakenOver {
   leaveFolderToOthers(number, `${problem}: another host may take the session over`);
   return { kind: 'refused', problem };
+}
+
+/** Prepares a session to leave this host while it is at work: its background commands end. */
+export function leaveHost(deps: Deps): (attempt: Attempt, input: LeaveHost) => Promise<HostLeft> {
+  return async ({ session, signal }, { head }) => {
+    const { transcripts, snapshots, background } = deps;
+    await background?.endSession(session);
+    const view = await transcripts.view(session, head);
+    const started = view.entries.findLast((entry) => entry.kind === 'run_started');
+    if (!started || !snapshots) return { files: null };
+    const config = await deps.config(started.config);
+    return { files: await snapshots.captureAll({ config, head, base: { view, added: [] }, signal }) };
+  };
 }

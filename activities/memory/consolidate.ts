@@ -12,7 +12,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { pickObservedRun } from '../../store/live/observe.ts';
 import { runFields } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/loop.ts';
 import { type NewNote, mergeNotes, renameIfFree, rethrowUnless } from './merge-notes.ts';
 import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes, quoteNote } from './notes.ts';
 import { REPLACED_NOTES, MERGE } from './pending-merge.ts';
@@ -45,7 +45,7 @@ export async function consolidateNotes(deps: ConsolidateDeps, attempt: Attempt, 
     deps.observe({ kind: 'notes_merge', about: { ...pickObservedRun(config), iteration: 0 }, outcome });
   try {
     const many = (await readNotes(folder)).filter(({ name }) => isOfRun(name)).length >= after;
-    if (!many || !(await takeLease(folder, deps.now()))) return;
+    if (!many || !(await takeMemoryLease(folder, deps.now()))) return;
     const { replaced, merged, id } = await mergeAll(deps, work);
     await endLease(folder);
     const where = join(folder, REPLACED_NOTES, id);
@@ -186,7 +186,7 @@ const LEASE_MS = 3_600_000;
  * Lets one merge at a time run in a folder, across processes: a file says when one began. After a
  * failure, or a kill, it stays until its time is over.
  */
-export async function takeLease(folder: string, now: number): Promise<boolean> {
+export async function takeMemoryLease(folder: string, now: number): Promise<boolean> {
   const path = join(folder, LEASE);
   const draft = `${path}.${randomUUID()}`;
   const old = `${path}.${randomUUID()}`;

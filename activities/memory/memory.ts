@@ -4,16 +4,16 @@
 // fails a run.
 import { startDeadline } from '../../system/async.ts';
 import { boundAttempt, createGivenUpError, isGivenUp, type Attempt } from '../attempt.ts';
-import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
+import type { Deps, EndedRun, Memory } from '../deps.ts';
+import type { MemoryStep } from '../model-deps.ts';
 import { writeQuestion } from '../compaction/questions.ts';
 import { openSmallModel, type SmallModel } from '../compaction/small-model.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { runFields } from '../../system/log.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { clip, isBlank, onOneLine, reasonOf } from '../../system/text.ts';
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
+import { CHARACTERS_PER_TOKEN, addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { limitsLeft, renderFinishedRun } from './ended-run.ts';
 import { consolidateNotes } from './consolidate.ts';
 import { finishMerge } from './merge-notes.ts';

@@ -14,7 +14,7 @@ import { judgeMessage } from './judge.ts';
 import { type Prices, spendOf } from './bill.ts';
 import { streamReply } from './stream/stream.ts';
 import { leastThinking } from './request.ts';
-import type { ModelPort, ModelRequest } from '../deps.ts';
+import type { ModelPort, ModelRequest } from '../model-deps.ts';
 
 /** Why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };
@@ -26,7 +26,7 @@ export type QuestionOutcome =
   /** The signal was aborted. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
 
-export type AskPort = {
+type AskPort = {
   readonly model: ModelPort;
   readonly config: Pick<RunConfig, 'smallModel' | 'firstByteMs' | 'stallMs' | 'requestMs' | 'overflowWords'>;
   readonly signal: AbortSignal;
@@ -46,7 +46,7 @@ export async function askModel(port: AskPort, question: ModelQuestion): Promise<
   return readAnswer(replied.message, replied.blocks, replied.spend, port.redact);
 }
 
-export type UnwatchedReply =
+type UnwatchedReply =
   | {
       readonly kind: 'message';
       readonly message: Message;

@@ -5,7 +5,7 @@ import type { Message, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { callBlocks, keepInterruptedPart, judgeMessage, type MessageVerdict } from './judge.ts';
 import type { CallBlock, CallTraits, CallOutcome } from '../calls/call-port.ts';
-import type { ModelRequest, ModelPort } from '../deps.ts';
+import type { ModelRequest, ModelPort } from '../model-deps.ts';
 import { streamReply, type StreamLimits } from './stream/stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
@@ -17,7 +17,7 @@ import type { PreparedStep } from './tell-preamble.ts';
 import { announceEntries } from '../../store/live/tell.ts';
 import { waitLimitsOf } from '../../store/configuration.ts';
 import { inOwnNames } from '../../store/transcript/tool-names.ts';
-import { queryOf } from '../../store/transcript/server-tools.ts';
+import { searchQueryOf } from '../../store/transcript/server-tools.ts';
 
 export type AttemptOutcome =
   | {
@@ -94,7 +94,7 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
     onText: say.text,
     onThinking: say.thinking,
     onBlock: (index: number, { block, brokenInput }: BlockState): void => {
-      const query = queryOf(block);
+      const query = searchQueryOf(block);
       if (query !== null) say.search(index, query);
       // Only the first of duplicate ids counts (L39).
       if (block.type !== 'tool_use' || offered.has(block.id)) return;
@@ -109,12 +109,10 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
   };
 }
 
-// The rest of the file holds what one attempt at a reply needs, and shows watchers its work (L18,
-// L60).
-
-/** How long an early call may outlast the stream; then it runs the regular way (L37). */
+/** Milliseconds an early call may outlast the stream; then it runs the regular way (L37). */
 const EARLY_GRACE_MS = 500;
 
+/** Returns the port of one attempt at a reply, which also shows its work to watchers (L18, L60). */
 export function replyPort(step: PreparedStep): ReplyPort {
   const { deps, attempt, config, live, input, tries, announcements, base } = step;
   const { tools } = deps;
@@ -162,16 +160,16 @@ export function replyPort(step: PreparedStep): ReplyPort {
   };
 }
 
-// Below: safe calls that start while the reply still streams (L37). Their outcomes are adopted only
-// with the stored reply. Dropping this runner drops them, and a safe call that runs again has
-// changed nothing.
-
+/**
+ * A safe call that may start while the reply streams (L37). Its outcome is adopted only with the
+ * stored reply: dropping the runner drops it, and a safe call that runs again has changed nothing.
+ */
 type PlannedCall = Pick<CallTraits, 'safe' | 'plan'> & {
   /** `begins` is called when the tool is about to run. */
   run(signal: AbortSignal, begins: () => void): Promise<CallOutcome | null>;
 };
 
-/** What became of the calls that started while the reply streamed. */
+/** The outcomes of calls that started while the reply streamed. */
 export type EarlyEnds = {
   /** The blocks of those whose tool began to run. */
   readonly started: ReadonlySet<number>;

@@ -3,7 +3,7 @@
 // summary that the API signed elsewhere, a tool whose definition it does not accept, or a field
 // that the server does not know.
 import { runFields } from '../../system/log.ts';
-import type { ModelRequest } from '../deps.ts';
+import type { ModelRequest } from '../model-deps.ts';
 import { isThinkingDropped } from '../../store/transcript/preamble.ts';
 import { changesTools, hasSummarisedChanges } from '../../store/transcript/system-message.ts';
 import { type AttemptOutcome, attemptReply, replyPort } from './attempt-reply.ts';

@@ -9,13 +9,13 @@ import type { ModelFacts, Models } from '../../store/model-facts.ts';
 import { joinSystemPrompt, type Preamble, type Telling } from '../../store/transcript/preamble.ts';
 import { withoutServerTools } from '../../store/transcript/server-tools.ts';
 import { wellFormedText } from '../../system/text.ts';
-import type { ModelRequest } from '../deps.ts';
+import type { ModelRequest } from '../model-deps.ts';
 import { changesTools, hasSummarisedChanges } from '../../store/transcript/system-message.ts';
 
 const ephemeral = { type: 'ephemeral' } as const;
 
 /** The parts of a request that differ from one iteration to the next. */
-export type RequestParts = Pick<CallModel, 'cap' | 'taskRemaining'> & {
+type RequestParts = Pick<CallModel, 'cap' | 'taskRemaining'> & {
   readonly preamble: Preamble;
   readonly messages: readonly MessageParam[];
   /** What the system prompt says besides, after what the cache keeps. */
@@ -91,18 +91,17 @@ function withBreakpoint(message: UserMessageParam): UserMessageParam {
   return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: ephemeral }] };
 }
 
-// Below: how a run's wishes are put to a model, as far as its abilities are known (L59, X2).
-
-/** The smallest budget that the API takes, in tokens. */
+/** The smallest thinking budget that the API takes, in tokens. */
 const LEAST_THINKING = 1_024;
 
 type ThinkingBounds = { readonly cap: number; readonly primary: boolean };
 
 /**
- * Returns the thinking of a request whose max_tokens is `cap`; undefined to say nothing about it. A
- * model that decides by itself how much to think shows summaries, so that people see the work
- * between calls. A budget of tokens counts as output and leaves room for the answer. Such a model
- * gets none where another model signed the thinking so far, as after a fallback.
+ * Returns the thinking of a request whose max_tokens is `cap`, as far as the model's abilities are
+ * known (L59, X2); undefined to leave it out. A model that decides by itself how much to think
+ * shows summaries, so that people see the work between calls. A budget of tokens counts as output
+ * and leaves room for the answer. Such a model gets none where another model signed the thinking
+ * so far, as after a fallback.
  */
 export function thinkingFor(
   { thinking }: Pick<ModelFacts, 'thinking'>,
@@ -191,8 +190,7 @@ export function asServed(model: RunModel, models: Pick<Models, 'isRefused'>): Ru
   };
 }
 
-// Below: the model that one call asks, by its position in the run's list, and its successor (L19).
-
+/** The model that one call asks, and its successor in the run's list (L19). */
 export type ChosenModel = {
   readonly model: RunModel;
   /** False after a fallback. */

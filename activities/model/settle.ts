@@ -194,11 +194,11 @@ export function notAgain({ left = {} }: FailedStep['input'], { spend }: Tries, d
   return { kind: 'failed', detail: `${died}; not tried again, for the budget of the run is spent`, spend };
 }
 
-// Below: errors that come from neither the model nor the store while a reply is read or written.
-// Such an error is a defect of ours that the reply's content set off, so the attempt counts with
-// its bill. Otherwise it would repeat and be paid for without end (L14, L51).
-
-/** Reports the defect in the worker's log with its stack, and to the readers of the failed call. */
+/**
+ * Reports an error of neither the model nor the store: a defect that the reply's content set off.
+ * The attempt counts with its bill, or it would repeat and be paid for without end (L14, L51). The
+ * worker's log has the stack, the readers of the failed call the sentence.
+ */
 function reportDefect(
   { deps, config, input, attempt }: Pick<ModelStep, 'deps' | 'config' | 'input' | 'attempt'>,
   error: unknown,

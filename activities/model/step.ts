@@ -1,5 +1,5 @@
 // Describes one attempt of a model call. The files of this folder pass it on as `step`.
-import type { Deps } from '../deps.ts';
+import type { ModelDeps } from '../model-deps.ts';
 import type { Attempt } from '../attempt.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
 import type { FilesEntry } from '../../store/snapshots/files-entry.ts';
@@ -14,7 +14,7 @@ import type { Tries } from './refused/failed-attempt.ts';
 
 /** One attempt of one model call, with the values that it works on. */
 export type ModelStep = {
-  readonly deps: Deps;
+  readonly deps: ModelDeps;
   readonly attempt: Attempt;
   readonly input: CallModel;
   readonly config: RunConfig;

@@ -3,11 +3,10 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import { present } from '../../workflows/contract/present.ts';
-import { estimateTokens } from '../../workflows/contract/tokens.ts';
+import { estimateTokens, type Spend } from '../../workflows/contract/loop.ts';
 import { countRequestCharacters } from '../../store/transcript/request-size.ts';
-import type { Spend } from '../../workflows/contract/loop.ts';
 import { createGivenUpError, isGivenUp } from '../attempt.ts';
-import type { Deps } from '../deps.ts';
+import type { ModelDeps } from '../model-deps.ts';
 import type { CallBlock, CallOutcome, CallRunner } from '../calls/call-port.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import { replyEvent } from '../../store/live/retell.ts';
@@ -180,7 +179,7 @@ function inOrder(
 
 /** Adopts the outcomes, fitted into one message (L6). */
 async function adoptOutcomes(
-  { store }: Deps,
+  { store }: ModelDeps,
   calls: readonly CallBlock[],
   early: ReadonlyMap<number, CallOutcome>,
 ): Promise<readonly Entry[]> {
@@ -221,7 +220,7 @@ function judge({ deps, config, input }: ModelStep, calls: readonly CallBlock[]):
  * reply that is stored just before a crash may go untold.
  */
 function observeReply(
-  { hooks, log, tools }: Pick<Deps, 'hooks' | 'log' | 'tools'>,
+  { hooks, log, tools }: Pick<ModelDeps, 'hooks' | 'log' | 'tools'>,
   config: RunConfig,
   iteration: number,
   message: Message,

@@ -48,7 +48,7 @@ export function withPreamble(step: ModelStep): PreparedStep {
 }
 
 /** The parts of a request before its messages. */
-export type PreambleStep = Pick<ModelStep, 'config' | 'chosen'> & {
+type PreambleStep = Pick<ModelStep, 'config' | 'chosen'> & {
   readonly deps: Pick<ModelStep['deps'], 'tools' | 'models'>;
   readonly input: Pick<ModelStep['input'], 'context'>;
 };

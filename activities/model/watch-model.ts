@@ -1,6 +1,6 @@
 // Observes requests to the model while their streams are read: duration, outcome, and bill.
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import type { ModelPort } from '../deps.ts';
+import type { ModelPort } from '../model-deps.ts';
 import type { Observe, ObservedPlace } from '../../store/live/observe.ts';
 import { saysStop, usageWith } from './stream/accumulate.ts';
 import { StalledStream } from './classify.ts';

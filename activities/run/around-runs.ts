@@ -4,7 +4,7 @@ import type { Reach } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts';
 import { type Attempt, createGivenUpError } from '../attempt.ts';
-import type { Deps } from '../deps.ts';
+import type { ModelDeps } from '../model-deps.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
@@ -40,7 +40,7 @@ const MOST_PROMPTS = 256;
  * Makes the function that asks the hooks. A request that is made again (a retry, a recovery) asks
  * no hook again, unless on another worker. Throws StoreError.
  */
-export function createPromptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
+export function createPromptHooks(deps: Pick<ModelDeps, 'hooks' | 'store'>): PromptHooks {
   const done = new RecentMap<string, PromptVerdict>(MOST_PROMPTS);
   return async ({ session, signal }, { iteration }, config, extended, live) => {
     const prompts = deps.hooks.has('promptSubmitted') ? findNewPrompts(extended) : [];
@@ -71,7 +71,7 @@ function findNewPrompts({ view, added }: ExtendedView): readonly Prompt[] {
   return found;
 }
 
-async function readPrompt({ store }: Pick<Deps, 'store'>, { body }: Prompt): Promise<string> {
+async function readPrompt({ store }: Pick<ModelDeps, 'store'>, { body }: Prompt): Promise<string> {
   const text = body.kind === 'text' ? body.text : new TextDecoder().decode(await store.get(body.hash));
   return text + mediaNote(body);
 }
@@ -90,7 +90,7 @@ export type SessionStartWords = { readonly context: readonly HookText[]; readonl
  * runs (L58). The answer is recorded: a later run, and another attempt, read it. Throws StoreError.
  */
 export async function askSessionStart(
-  deps: Pick<Deps, 'hooks' | 'store'>,
+  deps: Pick<ModelDeps, 'hooks' | 'store'>,
   attempt: Attempt,
   { chain, run, begins, agent, querySource }: Pick<OpenRun, 'chain' | 'run' | 'begins' | 'agent' | 'querySource'>,
   { cwd, folders = [] }: Reach,

@@ -1,12 +1,14 @@
-// Finds the folders that a run is to work in, its workspace and the others, or says why it cannot.
+// Finds the folders that a run is to work in, its workspace and the others, or says why it cannot;
+// and tells an agent what its own work tree lacks.
 import { mkdir, realpath, stat } from 'node:fs/promises';
-import { resolve, sep } from 'node:path';
+import { resolve, sep, join } from 'node:path';
 import type { WorkspacePlace } from '../../workflows/contract/activities.ts';
 import type { Deps } from '../deps.ts';
 import { bootId } from '../../system/process/identity.ts';
 import { isDataFolder } from '../../system/process/data-folders.ts';
 import { foldersUp, guardOf, isInside, type Places } from '../../system/process/places.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
+import { type Dirent, readdirSync } from 'node:fs';
 
 type Workspace = {
   readonly path: string;
@@ -142,4 +144,58 @@ function describeGuard(named: string, folder: string, places: Places | undefined
   if (guard === undefined) return undefined;
   if (guard === 'own') return `${named} lies where Perdure itself runs from: use one outside`;
   return `${named} lies where what is written runs outside the sandbox later: use one outside, or work in it as the workspace`;
+}
+
+const MOST_NAMED = 20;
+
+/** Folders that are looked into for empty ones. */
+const MOST_FOLDERS = 200;
+
+/** Other names could be words for the model. */
+const PLAIN_NAME = /^[\w.@+-]{1,60}$/;
+
+/**
+ * Tells an agent in a work tree of its own what lies only in the workspace: git brings what it
+ * tracks, and neither installed packages, nor settings, nor the files of submodules. Both paths are
+ * absolute. Returns one sentence or more, or '' where nothing is missing.
+ */
+export function describeMissingInTree(workspace: string, tree: string): string {
+  const there = listFolder(tree);
+  const names = new Set(there.map(({ name }) => name));
+  const missing = listFolder(workspace)
+    .filter(({ name }) => name !== '.git' && !names.has(name))
+    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
+  const folders = there.filter((entry) => entry.isDirectory() && entry.name !== '.git').slice(0, MOST_FOLDERS);
+  const below = folders.flatMap(({ name }) =>
+    listFolder(join(tree, name))
+      .filter((one) => one.isDirectory())
+      .map((one) => `${name}/${one.name}`),
+  );
+  const empty = [...folders.map(({ name }) => name), ...below.slice(0, MOST_FOLDERS)].filter(
+    (path) => listFolder(join(tree, path)).length === 0 && listFolder(join(workspace, path)).length > 0,
+  );
+  return [
+    sentence(missing, 'It lacks what git does not track: of the workspace these are not there'),
+    sentence(empty, 'These folders are submodules or the like, and empty'),
+    missing.length + empty.length === 0 ? '' : 'Install or make what you need.',
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
+}
+
+function sentence(paths: readonly string[], beginning: string): string {
+  const named = paths.filter((path) => path.split('/').every((name) => name === '' || PLAIN_NAME.test(name)));
+  const listed = named.slice(0, MOST_NAMED);
+  if (paths.length === 0) return '';
+  const more = paths.length - listed.length;
+  return `${beginning}: ${[...listed, ...(more > 0 ? [`${more} more`] : [])].join(', ')}.`;
+}
+
+/** Returns an empty list for what is no folder, or cannot be listed. */
+function listFolder(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
 }

@@ -1,7 +1,7 @@
 // An agent's run inherits what its parent's may do; neither its type, its parent's limits nor a
 // person's words ever widen that (L69, L70). An isolated agent works in a git work tree of its own
 // (L72).
-import { join, sep } from 'node:path';
+import { sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
@@ -18,9 +18,9 @@ import {
 } from '../../tools/agent-types.ts';
 import { toRelativeRules } from '../../tools/rules/path-rules.ts';
 import { present } from '../../workflows/contract/present.ts';
-import { type Dirent, readdirSync } from 'node:fs';
+import { describeMissingInTree } from './folders.ts';
 
-export type InheritedOptions = {
+type InheritedOptions = {
   readonly options: RunOptions;
   readonly permissions: PermissionRules;
   /** Absent: its parent may not search the web. */
@@ -50,7 +50,7 @@ export async function inherit(
   refuseUnlike(deps, parent);
   const mode = pickNarrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
   const tools = intersectTools([parent.tools, type.tools, left, options.tools]);
-  // A session's servers are those of its parent: whoever sends to an agent gives it no others.
+  // A session has its parent's servers: messages to an agent add no others.
   const { permissions: added, mcpServers: _, ...ownOptions } = options;
   const opened = isolation && (await openWorktree(deps, attempt, parent.cwd));
   if (opened?.kind === 'problem') return opened.detail;
@@ -118,7 +118,7 @@ function inheritFromRoster(
   };
 }
 
-/** What only the entry of a roster gives its agent. */
+/** Drops the options that only an entry of the roster sets for its agent. */
 function omitOwn(options: Partial<RunOptions>): Partial<RunOptions> {
   const { mcpServers: _, outsideTools: __, roster: ___, environment: ____, toolset: _____, ...rest } = options;
   return rest;
@@ -206,54 +206,4 @@ function typeOptions({ model, ...type }: AgentType, parent: RunConfig, small: st
     ...(isParents ? {} : { model: model === 'small' ? small : model, fallbackModels: [] }),
     ...(outputSchema && { outputSchema }),
   };
-}
-
-// Tells an agent in a work tree of its own what lies in the workspace and not there: git brings
-// what it tracks, and neither installed packages, nor settings, nor the files of submodules.
-const MOST_NAMED = 20;
-/** Folders that are looked into for empty ones. */
-const MOST_FOLDERS = 200;
-/** Other names could be words for the model. */
-const PLAIN_NAME = /^[\w.@+-]{1,60}$/;
-
-/** Both are absolute. Returns one sentence or more, or '' where nothing is missing. */
-export function describeMissingInTree(workspace: string, tree: string): string {
-  const there = listFolder(tree);
-  const names = new Set(there.map(({ name }) => name));
-  const missing = listFolder(workspace)
-    .filter(({ name }) => name !== '.git' && !names.has(name))
-    .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
-  const folders = there.filter((entry) => entry.isDirectory() && entry.name !== '.git').slice(0, MOST_FOLDERS);
-  const below = folders.flatMap(({ name }) =>
-    listFolder(join(tree, name))
-      .filter((one) => one.isDirectory())
-      .map((one) => `${name}/${one.name}`),
-  );
-  const empty = [...folders.map(({ name }) => name), ...below.slice(0, MOST_FOLDERS)].filter(
-    (path) => listFolder(join(tree, path)).length === 0 && listFolder(join(workspace, path)).length > 0,
-  );
-  return [
-    sentence(missing, 'It lacks what git does not track: of the workspace these are not there'),
-    sentence(empty, 'These folders are submodules or the like, and empty'),
-    missing.length + empty.length === 0 ? '' : 'Install or make what you need.',
-  ]
-    .filter((part) => part !== '')
-    .join(' ');
-}
-
-function sentence(paths: readonly string[], beginning: string): string {
-  const named = paths.filter((path) => path.split('/').every((name) => name === '' || PLAIN_NAME.test(name)));
-  const listed = named.slice(0, MOST_NAMED);
-  if (paths.length === 0) return '';
-  const more = paths.length - listed.length;
-  return `${beginning}: ${[...listed, ...(more > 0 ? [`${more} more`] : [])].join(', ')}.`;
-}
-
-/** Returns an empty list for what is no folder, or cannot be listed. */
-function listFolder(folder: string): readonly Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true });
-  } catch {
-    return [];
-  }
 }

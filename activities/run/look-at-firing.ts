@@ -1,6 +1,6 @@
-// Tells whether a firing really belongs to its schedule (L87). The input of a schedule is sealed
-// once for all of its firings, so whoever reads it could start more: the firing asks the server,
-// which knows what it has started.
+// Checks that a firing really belongs to its schedule (L87). The input of a schedule is sealed once
+// for all of its firings, so any reader of it could start more: the firing asks the server, which
+// knows what it has started.
 import type { FiringFound, LookAtFiring } from '../../workflows/contract/schedules/firing.ts';
 import { pause } from '../../system/async.ts';
 import type { Attempt } from '../attempt.ts';

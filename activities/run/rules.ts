@@ -1,13 +1,12 @@
 // The limits that decide about a run, from the choices of its caller and its worker: a part of its
 // snapshot (L57).
 import { largestSummarySpend } from '../compaction/summarize-batch.ts';
-import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';
+import { type ModelLimits, type Rules, estimateTokens } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { chooseTools, countTokens, deferLimit } from '../../tools/deferred-tools.ts';
 import { isListed } from '../../tools/listed.ts';
-import { estimateTokens } from '../../workflows/contract/tokens.ts';
 
 const MAX_OUTPUT_RECOVERIES = 3;
 const MAX_SAME_FAILURES = 5;

@@ -4,7 +4,7 @@ import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
 
-export type RunModels = Pick<RunConfig, 'models' | 'smallModel'>;
+type RunModels = Pick<RunConfig, 'models' | 'smallModel'>;
 
 /**
  * Finds the models of a run. Returns a sentence when a name belongs to no model, or the models

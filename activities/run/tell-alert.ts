@@ -5,8 +5,7 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import type { AgentEnded, Alert, TellAlert } from '../../workflows/contract/activities.ts';
 import { agentName, queryIdOf } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
-import { type Attempt, createGivenUpError, isGivenUp } from '../attempt.ts';
-import { forAnotherWorker } from '../another-worker.ts';
+import { type Attempt, createGivenUpError, isGivenUp, forAnotherWorker } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { HookContext, HookFailure } from '../hooks/hooks.ts';
 import type { HookPayload } from '../hooks/payloads.ts';

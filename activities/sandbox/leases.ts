@@ -1,5 +1,5 @@
-// What becomes of a lease on a work item (G60). The workflow that watches it calls these in order;
-// each may be tried twice.
+// Ends leases on work items (G60). The workflow that watches a lease calls these activities in
+// order; each may be tried twice.
 import { CompleteAsyncError } from '@temporalio/activity';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
 import { lapse, silentAfter, stop, type WorkItem } from '../../store/sandbox/item.ts';
@@ -13,7 +13,7 @@ import type { Deps } from '../deps.ts';
 
 type LeaseDeps = Pick<Deps, 'store' | 'work'>;
 
-/** Stays open after it returns: whoever serves the worker sends its heartbeats, and its end. */
+/** Stays open after it returns: the server that the worker polls sends heartbeats and the end. */
 export function holdLease(): Promise<never> {
   return Promise.reject(new CompleteAsyncError());
 }
@@ -78,8 +78,8 @@ async function openCalls(temporal: Client, session: string): Promise<readonly st
 /** A result that came first counts. */
 async function giveLost(temporal: Client, session: string, call: string, offer: Offer): Promise<void> {
   const result = { body: { kind: 'text', text: describeLost(offer) }, isError: true } as const;
-  const given: GivenResult = { call, result };
-  await unlessOver(() => temporal.workflow.getHandle(session).executeUpdate(UPDATES.giveResult, { args: [given] }));
+  const request: GivenResult = { call, result };
+  await unlessOver(() => temporal.workflow.getHandle(session).executeUpdate(UPDATES.giveResult, { args: [request] }));
 }
 
 /** Runs an update that a session which is over, or past it, may refuse. */

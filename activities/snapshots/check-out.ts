@@ -178,7 +178,7 @@ async function makePrivate(folder: string, root: string): Promise<void> {
   });
 }
 
-/** A fork's folder that a person has made for it lets in nobody whom that one kept out. */
+/** Gives a fork's folder that a person made no more permissions than the original has. */
 function closeAs(original: Stats | undefined, folder: string): void {
   if (original) chmodSync(folder, lstatSync(folder).mode & 0o7777 & (original.mode | ~0o077));
 }

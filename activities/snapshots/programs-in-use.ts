@@ -7,7 +7,7 @@ import { clip, onOneLine } from '../../system/text.ts';
 import { type RawPath, showPath, type SnapshotChange } from '../../store/snapshots/listing.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
-export type ProgramsInUse = {
+type ProgramsInUse = {
   /** Words for people, as in `node (pid 1234) has data.db open`. */
   readonly named: readonly string[];
   /** The first of those that may write to a file while it is restored; null without one. */

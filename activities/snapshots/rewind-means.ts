@@ -1,22 +1,32 @@
-// What looking at a rewind of files and doing it have in common: how a folder is captured as it is
-// now, and where snapshots come from that are not here.
+// Previews a rewind of files, and shares with the rewind itself how a folder is captured as it is
+// and where missing snapshots come from.
 import { existsSync } from 'node:fs';
 import { realOf } from '../../system/process/places.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Log } from '../../system/log.ts';
 import { hasSnapshot } from '../../store/snapshots/compare.ts';
-import { showPath } from '../../store/snapshots/listing.ts';
+import { showPath, type SnapshotChange } from '../../store/snapshots/listing.ts';
 import { fetchPacks } from '../../store/snapshots/packs.ts';
-import { RestoreProblem, type Restoring, type UntakenFile } from '../../store/snapshots/preview-restore.ts';
+import {
+  RestoreProblem,
+  type Restoring,
+  type UntakenFile,
+  ForeignProblem,
+  previewRestore,
+  type RestorePreview,
+} from '../../store/snapshots/preview-restore.ts';
 import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { readWithLeftBehind } from '../../store/log/read-left-behind.ts';
-import { type SnapshotMeans, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
+import { type SnapshotMeans, takeSnapshot, compareSnapshots } from '../../store/snapshots/take-snapshot.ts';
 import { describeUncaptured } from '../../store/snapshots/uncaptured.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
-import type { FolderRewind, RemainingFiles } from '../../workflows/contract/rewind.ts';
+import type { FolderRewind, RemainingFiles, FilesPreview, RootPreview } from '../../workflows/contract/rewind.ts';
 import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 import type { RewindAbout } from './snapshots-port.ts';
+import { waysBelow } from '../../store/snapshots/nested-roots.ts';
+import { present } from '../../workflows/contract/present.ts';
+import { describeWriter, findProgramsInUse } from './programs-in-use.ts';
 
 export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'personal' | 'capture' | 'packs'> & {
   readonly sandbox: Sandbox;
@@ -55,7 +65,7 @@ export async function openRoot(
   return means;
 }
 
-export type Captured = Required<Pick<Restoring, 'now' | 'leftOut'>>;
+type Captured = Required<Pick<Restoring, 'now' | 'leftOut'>>;
 
 /** Captures a folder as it is now. */
 export async function captureNow(means: SnapshotMeans): Promise<Captured> {
@@ -105,4 +115,65 @@ export function sumUntaken(untaken: readonly UntakenFile[]): RemainingFiles | un
     count: untaken.length,
     first: untaken.slice(0, MOST_UNTAKEN).map(({ path, why }) => ({ path: showPath(path), why: describeUntaken(why) })),
   };
+}
+
+/** Bounds what travels to the client: changes of one folder, and characters of their paths. */
+const MOST_CHANGES = 2_000;
+const MOST_CHARACTERS = 200_000;
+
+/**
+ * Reports what a rewind would do to the folders of a session, and what would stop it (T7). Each is
+ * captured as it is, as before a real one; nothing in it is written.
+ */
+export async function previewRoots(options: RewindMeans, about: RewindAbout): Promise<FilesPreview> {
+  const { attempt } = about;
+  try {
+    await fetchSnapshots(options, about);
+    const roots: RootPreview[] = [];
+    for (const request of about.roots) roots.push(await previewRoot(options, about, request));
+    return { kind: 'looked', roots };
+  } catch (error) {
+    attempt.signal.throwIfAborted();
+    if (!isStop(error)) throw error;
+    return { kind: 'refused', problem: error.message };
+  }
+}
+
+async function previewRoot(options: RewindMeans, about: RewindAbout, request: FolderRewind): Promise<RootPreview> {
+  const { root, known, to, nested } = request;
+  const apart = waysBelow(root, about.roots);
+  const { attempt, force = false } = about;
+  const means = { ...(await openRoot(options, about, request)), held: [known] };
+  const { now, leftOut } = await captureNow(means);
+  const { changes, untaken, stop } = await previewAnyway(means, { known, now, leftOut, to, force, apart, nested });
+  const { dataDir } = options;
+  const { named, writer } = await findProgramsInUse({ dataDir, session: attempt.session, root, changes });
+  const problems = [
+    ...(stop === undefined ? [] : [stop]),
+    ...(writer === null || force ? [] : [describeWriter(writer)]),
+  ];
+  const unlessEmpty = (words: readonly string[]) => (words.length > 0 ? words : undefined);
+  const more = { untaken: sumUntaken(untaken), problems: unlessEmpty(problems), inUse: unlessEmpty(named) };
+  return { root, count: changes.length, changes: takeFirst(changes), ...present(more) };
+}
+
+type Stopped = RestorePreview & { readonly stop?: string };
+
+/** Lists what would change also where something stands in the way. */
+async function previewAnyway(means: SnapshotMeans, restoring: Restoring): Promise<Stopped> {
+  try {
+    return await previewRestore(means, restoring);
+  } catch (error) {
+    if (!isStop(error)) throw error;
+    const stop = error.message;
+    if (error instanceof ForeignProblem)
+      return { stop, ...(await previewAnyway(means, { ...restoring, force: true })) };
+    return { stop, changes: await compareSnapshots(means, restoring.now, restoring.to), untaken: [] };
+  }
+}
+
+function takeFirst(changes: readonly SnapshotChange[]): RootPreview['changes'] {
+  let left = MOST_CHARACTERS;
+  const listed = changes.slice(0, MOST_CHANGES).map(({ path, ...change }) => ({ path: showPath(path), ...change }));
+  return listed.filter(({ path }) => (left -= path.length) >= 0);
 }

@@ -93,7 +93,7 @@ export class ShadowKeeper {
       this.#noteFull(false);
       if (!isPackingDue(size, this.#bounds)) return;
       // A quiet moment comes, or there is far too much.
-      if (this.#options.isBusy() && !isPackingDue(size, scaled(this.#bounds))) return this.noteCapture();
+      if (this.#options.isBusy() && !isPackingDue(size, scaleBounds(this.#bounds))) return this.noteCapture();
       await this.#pack(this.#bounds);
     } catch (error) {
       if (!this.#closed.signal.aborted) this.#report(error);
@@ -132,7 +132,7 @@ export class ShadowKeeper {
   }
 }
 
-const scaled = ({ loose, packs }: PackingBounds): PackingBounds => ({
+const scaleBounds = ({ loose, packs }: PackingBounds): PackingBounds => ({
   loose: loose * OVERDUE_FACTOR,
   packs: packs * OVERDUE_FACTOR,
 });

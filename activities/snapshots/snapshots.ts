@@ -27,8 +27,7 @@ import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
 import { bringRoot, checkOutRoot } from './check-out.ts';
 import { PersonalRules } from './personal-rules.ts';
-import { previewRoots } from './preview-roots.ts';
-import type { RewindMeans } from './rewind-means.ts';
+import { previewRoots, type RewindMeans } from './rewind-means.ts';
 import { rewindRoots } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 import { sendNewPacks } from './send-new-packs.ts';
@@ -45,7 +44,7 @@ import type {
 
 type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'store'> & {
   readonly env: NodeJS.ProcessEnv;
-  /** What is not captured still goes back to the snapshots that are there. */
+  /** Without captures, rewinds use the snapshots that exist. */
   readonly setting: boolean | undefined;
   /** Bytes of the disk that all snapshots may take; absent: a default. */
   readonly diskBytes?: number | undefined;

@@ -12,7 +12,7 @@ const MOST_FILES = 50_000;
 const FRESH_MS = 5_000;
 const LONGEST_MS = 3_000;
 
-export type WorkspaceFiles = () => Promise<readonly string[]>;
+type WorkspaceFiles = () => Promise<readonly string[]>;
 
 /** A listing is kept for a few seconds, since every key asks for one. */
 export function listWorkspaceFiles(cwd: string, now: () => number = Date.now): WorkspaceFiles {

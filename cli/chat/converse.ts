@@ -311,7 +311,7 @@ function onTyped(cli: Cli, submitting: Submitting, text: string, now: boolean): 
   void runHere(cli, submitting, line);
 }
 
-/** The argument of a command is no command of the shell: a script may have put it together. */
+/** Never runs a command's argument in the shell: a script may have put it together. */
 function submitText(cli: Cli, { talk, screen, state, stop, leave }: Submitting, text: string, now: boolean): void {
   talk.history.add(text);
   try {

@@ -17,7 +17,7 @@ import type { Input } from '../typing/input.ts';
 import type { Menu, MenuOption } from '../typing/menu.ts';
 import type { PickerItem } from '../typing/picker.ts';
 
-export type RewindPlace = {
+type RewindPlace = {
   readonly session: SessionId;
   readonly self: string;
   readonly sessions: Pick<PerdureClient, 'rewind' | 'undoRewind'>;

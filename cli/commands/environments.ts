@@ -39,7 +39,7 @@ async function makeKey(cli: Cli, id: string, only: boolean): Promise<number> {
   return STATUS.ok;
 }
 
-/** What the API refuses is a mistake in the command. */
+/** Reports a refusal of the API as a mistake in the command. */
 function refuse(error: unknown): never {
   throw error instanceof Error && error.name === 'ManagedError' ? new UsageError(error.message) : error;
 }

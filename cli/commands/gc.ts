@@ -55,7 +55,7 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
 }
 
 /** The findings, without the names of sessions. */
-export type GcFindings = Omit<CleanResult, 'known'> & { readonly snapshots: CleanedSnapshots };
+type GcFindings = Omit<CleanResult, 'known'> & { readonly snapshots: CleanedSnapshots };
 
 export function gcReport(
   { sessions, aside: unnamed, values, records, freed, putBack, worktrees, snapshots }: GcFindings,

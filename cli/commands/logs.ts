@@ -80,7 +80,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** A call of a reply, wherever it ran: many run in the activity that called the model. */
-export type LoggedCall = {
+type LoggedCall = {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;
@@ -132,7 +132,7 @@ async function readCalls(
     for (const { id, input } of blocks) inputs.set(id, input);
     read.replies.set(place, { model: entry.message.model, tools: blocks.map(({ name }) => name) });
   }
-  // What waits is of the last reply; what waits in an agent is a call of another session.
+  // Waiting calls belong to the last reply; those of an agent belong to another session.
   const waiting = approvals.filter(({ agent }) => agent === undefined);
   const waits = waiting.map((each) => waitingCall(each, last[each.index]));
   if (waits.length > 0) read.calls.set(place, [...(read.calls.get(place) ?? []), ...waits]);

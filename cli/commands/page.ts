@@ -40,7 +40,7 @@ type Flags = MonitorFlags & HostFlags & { readonly address?: boolean };
 
 async function printAddress(cli: Cli, others: object): Promise<number> {
   if (Object.keys(others).length > 0) throw new UsageError('--address cannot be combined with other options');
-  const { entranceOf, servedNow } = await import('../../page/page-address.ts');
+  const { entranceOf, findServedPage: servedNow } = await import('../../page/page-address.ts');
   const { root } = openDataFolder(cli.env);
   const address = await servedNow(root);
   if (address === null)

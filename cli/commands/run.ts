@@ -1,8 +1,8 @@
-// perdure run, start, send and compact give a session a message: `run` brings up what the task
-// needs and follows it to its end; the others leave it to any worker, and are durable when they
-// return. `npm start` runs the hidden start-here, in the folder that it was called in.
+// perdure run and start begin a session: `run` brings up what the task needs and follows it to its
+// end; `start` leaves it to any worker, and is durable when it returns. `npm start` runs the hidden
+// start-here, in the folder that it was called in.
 import type { Command } from 'commander';
-import type { OpenedServer, DumpFlags, UnconfinedFlag, Prompt, SendOptions } from '../../client/faces/types.ts';
+import type { OpenedServer, DumpFlags, UnconfinedFlag } from '../../client/faces/types.ts';
 import { stayingWorkers } from '../../client/faces/workers.ts';
 import { withoutKey } from '../../client/faces/processes.ts';
 import {
@@ -14,7 +14,7 @@ import {
   UNCONFINED_OPTION,
   withUnconfined,
 } from '../../client/faces/flags.ts';
-import { newSessionId, present } from '../../client/faces/basics.ts';
+import { newSessionId } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { askUnconfined } from '../ask-unconfined.ts';
@@ -31,12 +31,9 @@ import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';
 import { UsageError, STATUS } from '../errors.ts';
 import { refuseToSpoil, refuseWithoutKey, refuseMistakenRules } from '../refuse-work.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia, readPrompt } from '../prompt-argument.ts';
-import { addRunOptions, type RunFlags, runOptions, parseWorkspace, RunFlag } from '../run-options.ts';
+import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
-import { sayIfNobodyWorks, withServer, showSent } from '../with-server.ts';
-import { operations } from '../../client/operations/operations.ts';
-import { addValue } from '../repeatable.ts';
-import { steerSession } from '../steer-session.ts';
+import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 
 type Flags = RunFlags &
   DumpFlags &
@@ -146,52 +143,6 @@ async function start(cli: Cli, task: string | undefined, flags: StartFlags): Pro
     cli.print(`${session}\n`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;
-  });
-}
-
-type SendFlags = MediaFlags & Pick<RunFlags, 'tags'> & { readonly now?: boolean; readonly promptFile?: string };
-
-export function sendCommand(program: Command, cli: Cli): void {
-  program
-    .command('send')
-    .description('send a session another message; the model reads it before its next call')
-    .argument('<id>', 'the session')
-    .argument('[text]', 'the message; - reads standard input, and piped input is added after the text')
-    .option('--now', 'interrupt the current run for it')
-    .option('--prompt-file <file>', 'read the message from a file')
-    .option(...MEDIA_OPTION)
-    .addOption(
-      new RunFlag(
-        'tags',
-        '--tag <name=value>',
-        'the session’s labels from its next run on, in place of those it has; repeatable',
-      ).argParser(addValue),
-    )
-    .action(async (id: string, text: string | undefined, flags: SendFlags) => {
-      const { now = false, promptFile, tags } = flags;
-      const options = runOptions(present({ tags }), cli.cwd);
-      const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
-      cli.exit(await sendMessage(cli, id, { prompt, now, options }));
-    });
-}
-
-export function compactCommand(program: Command, cli: Cli): void {
-  program
-    .command('compact')
-    .description('summarize the conversation of a session as soon as nothing else is running in it')
-    .argument('<id>', 'the session')
-    .argument('[instructions...]', 'what the summary must keep')
-    .action(async (id: string, words: readonly string[]) => {
-      const instructions = words.join(' ').trim();
-      const compact = instructions === '' ? {} : { instructions };
-      cli.exit(await sendMessage(cli, id, { prompt: `/compact ${instructions}`.trim(), compact }));
-    });
-}
-
-function sendMessage(cli: Cli, id: string, request: SendOptions & { readonly prompt: Prompt }): Promise<number> {
-  return steerSession(cli, { id, operation: operations.send, request }, (session, { messageId }, opened) => {
-    showSent(cli, session, messageId);
-    return sayIfNobodyWorks(cli, opened, session);
   });
 }
 

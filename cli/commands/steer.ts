@@ -1,17 +1,21 @@
-// perdure top-up, snip, btw and repair: each acts on one session, through the worker that has it.
+// perdure top-up, snip, btw, repair, send, compact and move: each acts on one session, through the
+// worker that has it or will take it.
 import type { Command } from 'commander';
 import { operations } from '../../client/operations/operations.ts';
 import { LIMITS } from '../../client/faces/options.ts';
-import type { NewLimits, OpenedServer, SessionId } from '../../client/faces/types.ts';
-import { formatCount } from '../../client/faces/basics.ts';
+import type { NewLimits, OpenedServer, SessionId, Prompt, SendOptions } from '../../client/faces/types.ts';
+import { formatCount, present } from '../../client/faces/basics.ts';
 import { asideCost } from '../../client/faces/words.ts';
 import type { Cli } from '../cli.ts';
-import { readFlags, RunFlag, type RunFlags } from '../run-options.ts';
+import { readFlags, RunFlag, type RunFlags, runOptions } from '../run-options.ts';
 import { steerSession } from '../steer-session.ts';
 import { UsageError, STATUS } from '../errors.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
 import { withDecidingWorker } from '../decide-session.ts';
-import { withSession } from '../with-server.ts';
+import { withSession, sayIfNobodyWorks, showSent } from '../with-server.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia, readPrompt } from '../prompt-argument.ts';
+import { addValue } from '../repeatable.ts';
+import { oneLine } from '../../client/faces/start.ts';
 
 type Flags = Pick<RunFlags, keyof NewLimits> & { readonly exact?: true };
 
@@ -122,4 +126,68 @@ async function repairSession(cli: Cli, opened: OpenedServer, session: SessionId,
   await withDecidingWorker(cli, opened, taskQueue, () => opened.sessions.repair(session));
   cli.say(`session ${session} continues from its last intact step: send the lost messages again`);
   return STATUS.ok;
+}
+
+type SendFlags = MediaFlags & Pick<RunFlags, 'tags'> & { readonly now?: boolean; readonly promptFile?: string };
+
+export function sendCommand(program: Command, cli: Cli): void {
+  program
+    .command('send')
+    .description('send a session another message; the model reads it before its next call')
+    .argument('<id>', 'the session')
+    .argument('[text]', 'the message; - reads standard input, and piped input is added after the text')
+    .option('--now', 'interrupt the current run for it')
+    .option('--prompt-file <file>', 'read the message from a file')
+    .option(...MEDIA_OPTION)
+    .addOption(
+      new RunFlag(
+        'tags',
+        '--tag <name=value>',
+        'the session’s labels from its next run on, in place of those it has; repeatable',
+      ).argParser(addValue),
+    )
+    .action(async (id: string, text: string | undefined, flags: SendFlags) => {
+      const { now = false, promptFile, tags } = flags;
+      const options = runOptions(present({ tags }), cli.cwd);
+      const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
+      cli.exit(await sendMessage(cli, id, { prompt, now, options }));
+    });
+}
+
+export function compactCommand(program: Command, cli: Cli): void {
+  program
+    .command('compact')
+    .description('summarize the conversation of a session as soon as nothing else is running in it')
+    .argument('<id>', 'the session')
+    .argument('[instructions...]', 'what the summary must keep')
+    .action(async (id: string, words: readonly string[]) => {
+      const instructions = words.join(' ').trim();
+      const compact = instructions === '' ? {} : { instructions };
+      cli.exit(await sendMessage(cli, id, { prompt: `/compact ${instructions}`.trim(), compact }));
+    });
+}
+
+function sendMessage(cli: Cli, id: string, request: SendOptions & { readonly prompt: Prompt }): Promise<number> {
+  return steerSession(cli, { id, operation: operations.send, request }, (session, { messageId }, opened) => {
+    showSent(cli, session, messageId);
+    return sayIfNobodyWorks(cli, opened, session);
+  });
+}
+
+export function moveCommand(program: Command, cli: Cli): void {
+  program
+    .command('move')
+    .description('move a session with its files to another host, where hosts share a store')
+    .argument('<id>', 'the session')
+    .option('--host <host>', 'the PERDURE_HOST of the workers that take it (default: any other)')
+    .action(async (id: string, request: { readonly host?: string }) => {
+      const status = await steerSession(cli, { id, operation: operations.move, request }, (session, moved) =>
+        cli.say(
+          moved.kind === 'later'
+            ? `session ${session} moves before its next model call, or when its background agents have ended`
+            : `session ${session} is on host ${oneLine(moved.host.name, 60)} now`,
+        ),
+      );
+      cli.exit(status);
+    });
 }

@@ -28,7 +28,7 @@ const NARROWEST = 10;
 /** Columns for the number, the time and the words around a bar. */
 const MARGIN = 50;
 
-export type TimelineLook = { readonly columns: number; readonly note: string | null };
+type TimelineLook = { readonly columns: number; readonly note: string | null };
 
 export function timelineLines(paint: Paint, bars: readonly Bar[], { columns, note }: TimelineLook): readonly string[] {
   if (bars.length === 0) return ['no iteration has begun'];

@@ -51,7 +51,7 @@ import { textStream } from '../terminal/markdown-stream.ts';
 const SHOWN = 20_000;
 
 type Others = {
-  /** Those whose calls have no outcome yet. */
+  /** The agents whose calls have no outcome yet. */
   readonly agents?: OpenAgents;
   /** Turns that rewinds have left behind, by the positions of the rewinds' entries. */
   readonly left?: ReadonlyMap<number, readonly LeftBehind[]>;

@@ -5,7 +5,7 @@ import { truncateToWidth, displayWidth } from '../../client/faces/basics.ts';
 
 /** Parts from top to bottom. */
 const PARTS = ['said', 'calls', 'queued', 'status', 'input', 'footer'] as const;
-export type AreaPart = (typeof PARTS)[number];
+type AreaPart = (typeof PARTS)[number];
 
 /** `row` and `column` count from 0 within the part. */
 export type CursorPlace = { readonly row: number; readonly column: number };

@@ -14,7 +14,7 @@ export type TextStream = {
   end(): readonly string[];
 };
 
-export type StreamOptions = {
+type StreamOptions = {
   readonly paint: Paint;
   readonly columns: () => number;
   /** Style for plain text. Absent: Markdown. */

@@ -34,7 +34,7 @@ export type Editor = {
 /** Enter gives `send`, Ctrl-S `now`, and Ctrl-D without text `leave`. */
 export type Act =
   'send' | 'now' | 'interrupt' | 'leave' | 'suspend' | 'redraw' | 'edit' | 'escape' | 'output' | 'mode' | 'search';
-export type KeyResult = { readonly editor: Editor; readonly act: Act | null };
+type KeyResult = { readonly editor: Editor; readonly act: Act | null };
 
 export function newEditor(history: readonly string[] = [], text = ''): Editor {
   return { text, cursor: text.length, history, at: null, draft: '', pasting: false, folded: new Map() };

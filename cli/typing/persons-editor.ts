@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { reasonOf } from '../../system/text.ts';
 
-export type PersonsEditor = (text: string) => Promise<string | null>;
+type PersonsEditor = (text: string) => Promise<string | null>;
 
 /**
  * Resolves with the edited text; null when there is no editor or it failed, which `say` reports.

@@ -13,7 +13,7 @@ export type TypedPart =
   /** The answer to a query where the cursor is; columns count from 1. */
   | { readonly kind: 'cursor'; readonly column: number };
 
-export type TypedSplitter = {
+type TypedSplitter = {
   /** Takes the next piece of the input, and returns the parts that are whole. */
   take(input: string): readonly TypedPart[];
   /** The kind of the unfinished rest: Escape may be a key of its own, or begin a sequence. */

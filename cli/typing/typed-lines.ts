@@ -13,7 +13,7 @@ const REPLACED_MS = 1_000;
  */
 const PASTE_MS = 100;
 
-export type TypedLines = {
+type TypedLines = {
   readonly stdin: NodeJS.ReadableStream;
   readonly write: (text: string) => unknown;
   readonly style: (question: string) => string;

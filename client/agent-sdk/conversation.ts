@@ -200,7 +200,7 @@ function createTranscriptTeller(
       const { first, entries } = since;
       const isTakenOn = beginsAt(since, mark);
       if (!isTakenOn) [reply, isOpen] = [null, false];
-      // What came before the program's first message is taken as its own the next time.
+      // The next time, messages from before the program's first one count as its own.
       const isAllMine = isMine;
       for (const [offset, entry] of entries.entries()) {
         if (isTakenOn && offset === 0) continue;

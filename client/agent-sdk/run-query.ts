@@ -156,7 +156,7 @@ async function* runPart(
   if (prepared.persistSession === false) checkUnkept(prepared, request.program);
   const initialProgram =
     open?.program ?? programQuery(where.root, cleared === 0 ? request : afterClear(request, cleared), say);
-  // What came before was told by the worker before.
+  // The previous worker has reported everything up to here.
   const program = open ? { ...initialProgram, isKnown: false, received: 0 } : initialProgram;
   let staysOpen = false;
   try {

@@ -1,4 +1,4 @@
-// What the page reads behind the client's methods, kept between looks: pages of sessions and
+// Reads behind the client's methods, which the page caches between looks: pages of sessions and
 // counts, views, open runs, a folder that is not stored.
 export { createClient } from '../client.ts';
 export { eventSchema, resultSchema } from '../event-schema.ts';

@@ -1,9 +1,9 @@
 // Tools of programs and of MCP servers, as a worker's configuration names them.
 export { countSearches } from '../../activities/model/usage-counts.ts';
 export { inwardInput, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
+export { endCommand } from '../../tools/builtin/background-commands.ts';
 export { findSkills, readSkillBody, readSkillSettings } from '../../tools/builtin/files/skills.ts';
 export { describeCommand, readStartedId, sourceName } from '../../tools/builtin/shell/background-words.ts';
-export { endCommand } from '../../tools/builtin/shell/background.ts';
 export { isListed, isListedAs, RESOURCES, SERVER_PREFIX } from '../../tools/listed.ts';
 export { callAsTask } from '../../tools/mcp/call-task.ts';
 export { McpError } from '../../tools/mcp/failures.ts';

@@ -1,5 +1,5 @@
-// What a transcript says of a session, computed from its entries alone: items, iterations, bars,
-// agents, files, rewinds, and what was spent.
+// Facts of a session that are computed from its transcript alone: items, iterations, bars, agents,
+// files, rewinds and costs.
 export {
   callsText,
   conversationText,

@@ -1,5 +1,5 @@
-// The types that the faces (page, command line, drop-in) read and show: all that `perdure` exports,
-// and those of what the doors of this folder offer. A type costs nothing to load.
+// The types that the faces (page, command line, drop-in, Managed Agents API) read and show: all
+// that `perdure` exports, and those of what these doors offer. A type costs nothing to load.
 export type * from '../index.ts';
 export type { StopOrder } from '../../activities/guards.ts';
 export type { FunctionHook, HookAnswers, HookConfig, HookInput } from '../../activities/hooks/hook-config.ts';
@@ -50,8 +50,13 @@ export type { KeptWorktree } from '../store-care/kept-worktrees.ts';
 export type { RunConfig, ToolNames } from '../../store/configuration.ts';
 export type { PlacedTombstone } from '../../store/live/events.ts';
 export type { Bodies, BodyReader } from '../../store/log/bodies.ts';
+export type { Refusal, WorkItem } from '../../store/sandbox/item.ts';
+export type { LeaseName, Offer } from '../../store/sandbox/offers.ts';
+export type { WorkQueue } from '../../store/sandbox/queue.ts';
+export type { RefusedResult } from '../../store/sandbox/refused.ts';
 export type { ShadowRoom, ShadowSize } from '../../store/snapshots/shadow-size.ts';
 export type { ListedQuestion } from '../../store/transcript/question-lists.ts';
+export type { Resources } from '../../store/values/resource-log.ts';
 export type { View } from '../../store/view/view.ts';
 export type { Skill } from '../../tools/builtin/files/skills.ts';
 export type { Link } from '../../tools/mcp/link.ts';
@@ -63,4 +68,7 @@ export type { LogFormat } from '../../worker/log.ts';
 export type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 export type { SilenceTeller, SilentSession } from '../../worker/silence-teller.ts';
 export type { RunningWorker } from '../../worker/start-worker.ts';
+export type { Append } from '../../workflows/contract/activities.ts';
+export type { LeaseInput } from '../../workflows/contract/lease.ts';
 export type { OptionKind } from '../../workflows/contract/run-options.ts';
+export type { GivenResult } from '../../workflows/contract/waits.ts';

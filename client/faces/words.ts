@@ -1,5 +1,4 @@
-// What happens in a session, in words and rows: its events and entries, how it ended, what a call
-// does and what a decision is about.
+// Words and rows for a session's events and entries, its end, its calls and decisions.
 export {
   approvalHint,
   approvalText,

@@ -11,7 +11,7 @@ import type { RunEntries, EntryMark, TranscriptReader } from '../sessions/transc
 import { StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 
-export type Ledger = {
+type Ledger = {
   /** Must be called with every shown event, in order. */
   hear(event: WatchedEvent): void;
   /**
@@ -23,7 +23,7 @@ export type Ledger = {
 };
 
 /** Opens a ledger. `run` is the first followed run. */
-export function openLedger(run: number): Ledger {
+function openLedger(run: number): Ledger {
   const view = new LiveView(run);
   /** The items of shown replies, by the names of these. */
   const visible = new Map<string, Set<ViewItem>>();

@@ -123,7 +123,7 @@ function questionLines(paint: Paint, approval: WaitingApproval): readonly string
   ];
 }
 
-export type QuestionInput = { readonly question: string; readonly options: readonly string[] };
+type QuestionInput = { readonly question: string; readonly options: readonly string[] };
 
 /**
  * Returns a question and its offered options; for other tools that ask, the whole input as JSON.

@@ -16,7 +16,7 @@ import { endWord } from './outcome-words.ts';
 import { oneLine, type Paint } from '../paint.ts';
 import { formatCount } from '../units.ts';
 
-export type FullTranscript = {
+type FullTranscript = {
   readonly paint: Paint;
   readonly reading: SessionReading;
   /** Returns the whole result behind an outcome's preview, or a sentence when it cannot be read. */
@@ -52,7 +52,7 @@ export async function* transcriptParts(full: Reading): AsyncIterable<TranscriptP
 }
 
 /** `mark` names the part; `text` is the stored text, or null. */
-export type TranscriptPart = { readonly mark: string | null; readonly text: string | null };
+type TranscriptPart = { readonly mark: string | null; readonly text: string | null };
 
 async function* entryParts({ reading, whole }: Reading, entry: Entry, position: number): AsyncIterable<TranscriptPart> {
   switch (entry.kind) {

@@ -23,7 +23,7 @@ export type Looks = {
   readonly since: number;
 };
 
-export type NewsStyle = {
+type NewsStyle = {
   readonly paint: Paint;
   /** Name by which the program is called. */
   readonly self: string;

@@ -88,7 +88,7 @@ export function truncateToWidth(line: string, columns: number): string {
   return text;
 }
 
-export type Wrapping = {
+type Wrapping = {
   readonly columns: number;
   /** Prefix of the rows after the first. */
   readonly hang?: string;

@@ -8,7 +8,7 @@ import { oneLine } from '../paint.ts';
 import { formatCount, formatMoment, formatMoney, formatTokens } from '../units.ts';
 import type { EpochEntry } from '../../store/log/entries.ts';
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
-import { queryOf, queryText, resultsOf, resultsText } from '../../store/transcript/server-tools.ts';
+import { searchQueryOf, queryText, resultsOf, resultsText } from '../../store/transcript/server-tools.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'next turn',
@@ -72,7 +72,7 @@ const nearLimits: Readonly<Record<RunLimit, string>> = {
 
 const spentBefore = { cost: 'its budget spent', tokens: 'its tokens used up' };
 
-/** What the model is told about a text of the workspace is not for people. */
+/** The note for the model that a text comes from the workspace; people aren't shown it. */
 const FOR_MODEL = /^\(This comes from the workspace[^)]*\)\s*/;
 
 export function noticeText(notice: Notice): string {
@@ -215,7 +215,7 @@ export function searchLine(query: string): string {
 
 /** Returns null for a block of another kind. */
 export function searchBlockLine(block: ContentBlock): string | null {
-  const query = queryOf(block);
+  const query = searchQueryOf(block);
   if (query !== null) return searchLine(query);
   const found = resultsOf(block);
   return found === null ? null : oneLine(resultsText(found), LONGEST_FOUND);

@@ -36,9 +36,9 @@ export type OnQuestion = (
 ) => QuestionAnswer | Promise<QuestionAnswer>;
 
 /** Functions of a program that answer. Without one, calls or questions are left to others. */
-export type Answerers = { readonly onApproval?: OnApproval | undefined; readonly onQuestion?: OnQuestion | undefined };
+type Answerers = { readonly onApproval?: OnApproval | undefined; readonly onQuestion?: OnQuestion | undefined };
 
-export type AnswerApprovals = {
+type AnswerApprovals = {
   hear(event: ApprovalEvent): void;
   /**
    * Aborts with the error that a function threw, or with the reason why its answer is not

@@ -7,7 +7,7 @@ import { ClientProblem } from '../problem.ts';
 
 type Running = Pick<RunningWorker, 'done' | 'stop'>;
 
-export type KeepWorker = {
+type KeepWorker = {
   /** Counts other living processes that poll and stay. */
   readonly others: () => number;
   readonly start: () => Promise<Running>;

@@ -27,7 +27,7 @@ export function refuseUnconfinedForOthers({ unconfined = false }: UnconfinedFlag
   throw new SetupProblem('a worker that stays runs the commands: stop it, or start it with --unconfined instead');
 }
 
-export type UnconfinedQuestion = {
+type UnconfinedQuestion = {
   readonly text: string;
   /** Keeps the answer in the user's configuration, and returns a line that says so. */
   readonly keep: (allowed: boolean) => string;

@@ -35,7 +35,7 @@ const LOOK_MS = 100;
 /** Number of schedules whose last firing here is remembered. */
 const MOST_REMEMBERED = 256;
 
-export type Fire = (name: string, look: () => Promise<ScheduleDescription>, signal: AbortSignal) => Promise<Triggered>;
+type Fire = (name: string, look: () => Promise<ScheduleDescription>, signal: AbortSignal) => Promise<Triggered>;
 
 /**
  * Fires schedules on request, one firing at a time for each schedule. `target` reads the session

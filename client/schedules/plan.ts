@@ -74,7 +74,7 @@ export type Plan = {
   readonly taskQueue: string;
 };
 
-export type ScheduleRequest = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
+type ScheduleRequest = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
 
 const DAY_MS = 86_400_000;
 const LEAST_CATCH_UP = 10_000;

@@ -1,4 +1,4 @@
-// What all methods of one client share: reads of sessions, the name of whoever acts, and updates.
+// The means that all methods of one client share: reads of sessions, the actor's name, updates.
 import type { Entry } from '../../store/log/entries.ts';
 import { createLimit } from '../../system/async.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';

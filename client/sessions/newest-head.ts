@@ -13,8 +13,8 @@ type HistoryEvent = NonNullable<
   NonNullable<Awaited<ReturnType<Service['getWorkflowExecutionHistoryReverse']>>['history']>['events']
 >[number];
 
-/** Far more events than lie between two that name a head. */
-const PAGE = 100;
+/** Events of a page: each is decoded, and one of the newest ten mostly names a head. */
+const PAGE = 32;
 
 const hash = z.custom<Hash>(isHash).nullable();
 /** Input of an activity. */

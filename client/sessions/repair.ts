@@ -14,7 +14,7 @@ import { sealingContextOf, headOf } from './newest-head.ts';
 import { formatCount, formatMoment } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 
-export type RepairPorts = { readonly temporal: Client; readonly store: Store };
+type RepairPorts = { readonly temporal: Client; readonly store: Store };
 
 export type Damage =
   | { readonly kind: 'whole' }

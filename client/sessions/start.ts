@@ -70,7 +70,7 @@ export type CreateClient = {
   readonly env?: Env;
 };
 
-/** What a client of the product's own has besides. */
+/** Ports that only the product's own clients have. */
 type FolderPorts = {
   /**
    * Looks at the end of a session's live channel. Absent: only stored steps show that it is alive.

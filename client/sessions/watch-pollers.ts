@@ -7,7 +7,7 @@ import { ClientProblem } from '../problem.ts';
 import { isQueuePolled, waitForWorker } from '../../connection/worker-polls.ts';
 import { describeNoWorker } from './no-worker.ts';
 
-export type WatchPollers = {
+type WatchPollers = {
   readonly temporal: Client;
   /** Absent: those of the queue that every staying worker polls. */
   readonly workers?: ForWorkers;
@@ -18,7 +18,7 @@ export type WatchPollers = {
 };
 
 /** Milliseconds. */
-export type PollerPatience = { readonly first: number; readonly look: number; readonly later: number };
+type PollerPatience = { readonly first: number; readonly look: number; readonly later: number };
 
 /** A person waits no longer than `first` to learn that no worker runs. */
 export const pollerPatience: PollerPatience = { first: 8_000, look: 1_000, later: 20_000 };

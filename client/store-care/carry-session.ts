@@ -21,7 +21,7 @@ import type { SessionDescription } from '../sessions/info.ts';
 import { optionsOf } from '../sessions/options-of.ts';
 import { markReached } from './mark-reached.ts';
 
-export type ImportSession = {
+type ImportSession = {
   readonly temporal: Client;
   readonly store: Store;
   readonly storeId: string;

@@ -21,7 +21,7 @@ import { keySegment } from '../../store/values/store.ts';
 import { ClientProblem } from '../problem.ts';
 import { findGit, whyGitFailed } from '../sessions/files/read-shadow.ts';
 
-export type CleanSnapshots = {
+type CleanSnapshots = {
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The store whose sessions are known; `isOwn`: it is that of the data folder itself. */

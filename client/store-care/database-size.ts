@@ -10,7 +10,7 @@ const [PAGE_SIZE, FREE_PAGES] = [16, 36] as const;
 /** Below it nobody needs the room. */
 const WORTH_SAYING = 64 * 1024 * 1024;
 
-export type DatabaseSize = {
+type DatabaseSize = {
   /** Bytes of the file. */
   readonly bytes: number;
   /** Bytes in it that hold nothing: new sessions use them first. */

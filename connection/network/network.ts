@@ -14,7 +14,7 @@ import * as tls from 'node:tls';
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** An open network. An answer that came through a proxy by plain HTTP has VIA_HEADER. */
-export type OpenedNetwork = Network & { close(): Promise<void> };
+type OpenedNetwork = Network & { close(): Promise<void> };
 
 /** Throws SetupProblem for a proxy or a file of certificates that cannot be one. */
 export function openNetwork(env: Env): OpenedNetwork {

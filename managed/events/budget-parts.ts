@@ -1,14 +1,14 @@
 // The events of a session's budget (G69): the pause of a run that has reached it, and its end.
-import type { BudgetEntry } from '../../client/index.ts';
+import type { BudgetEntry } from '../../client/faces/types.ts';
 import { threadId } from '../ids.ts';
 import { type Part, partId, type Projection, type Step } from './parts.ts';
 import { idleParts, usageOf, withUnderWay } from './run-end.ts';
 
 export function budgetParts(projection: Projection, entry: BudgetEntry): Step {
-  return entry.state === 'reached' ? reachedParts(projection, entry) : leftParts(projection);
+  return entry.state === 'reached' ? idleAtBudget(projection, entry) : resumeParts(projection);
 }
 
-function reachedParts(projection: Projection, { limitUsd, spend, at }: BudgetEntry): Step {
+function idleAtBudget(projection: Projection, { limitUsd, spend, at }: BudgetEntry): Step {
   const stop_reason = { type: 'budget_reached' } as const;
   const underWay = { ...projection.underWay, spend };
   const known = { ...projection, budgetUsd: limitUsd };
@@ -19,7 +19,7 @@ function reachedParts(projection: Projection, { limitUsd, spend, at }: BudgetEnt
   };
 }
 
-/** The transcript does not know the agent's name: whoever knows the session puts it in. */
+/** Leaves the agent's name empty: the transcript doesn't have it, and `Sessions` fills it in. */
 function threadIdlePart(projection: Projection): Part {
   const type = 'session.thread_status_idle';
   const thread = { session_thread_id: threadId(projection.session), agent_name: '' };
@@ -31,7 +31,7 @@ function threadIdlePart(projection: Projection): Part {
   };
 }
 
-function leftParts(projection: Projection): Step {
+function resumeParts(projection: Projection): Step {
   const type = 'session.status_running';
   const id = partId(projection, projection.position, 'running');
   return { parts: [{ id, type, make: (about) => ({ ...about, type }) }], next: { isAtBudget: false } };

@@ -1,14 +1,11 @@
 // News of sessions between requests of one process: a stream hears at once of what a request has
 // sent. What another process sends is found by looking.
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
 
-/** What has happened to a session; nothing else is said of most changes. */
+/** News of a session. Empty for most changes: the listener then looks for itself. */
 export type BusNews = {
   /** An event that is queued and not processed yet. */
   readonly queued?: BetaManagedAgentsSessionEvent;
-  /** A worker listens anew: nobody reads its stream before that. */
-  readonly listensAnew?: LeaseName;
 };
 
 type Listener = (news: BusNews) => void;

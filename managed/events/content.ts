@@ -5,9 +5,8 @@ import type {
   BetaManagedAgentsImageBlock,
   BetaManagedAgentsTextBlock,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { MessageBody, Outcome, StoredMedium } from '../../client/index.ts';
-import type { Bodies } from '../../client/faces/types.ts';
-import { mediaKey } from '../../store/log/bodies.ts';
+import { mediaKey } from '../../client/faces/stored.ts';
+import type { Bodies, MessageBody, Outcome, StoredMedium } from '../../client/faces/types.ts';
 
 type Block = BetaManagedAgentsTextBlock | BetaManagedAgentsImageBlock | BetaManagedAgentsDocumentBlock;
 

@@ -1,12 +1,9 @@
-// What an entry becomes: parts with ids, and what later entries need to know. Ids are made from
-// what a part stands for (G33).
+// The parts that an entry becomes, and the projection that later entries start from. A part's id
+// is made from what it stands for (G33).
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Entry, Spend } from '../../client/index.ts';
-import type { Bodies } from '../../client/faces/types.ts';
-import type { CallJudgement } from '../../store/log/entries.ts';
-import { noSpend } from '../../workflows/contract/loop.ts';
-import type { SessionLabels } from '../../workflows/contract/steered.ts';
-import { placeInName, type WaitReason } from '../../workflows/contract/waits.ts';
+import { noSpend } from '../../client/faces/contract.ts';
+import { placeInName } from '../../client/faces/outside.ts';
+import type { Bodies, CallJudgement, Entry, SessionLabels, Spend, WaitReason } from '../../client/faces/types.ts';
 import { eventId, isId } from '../ids.ts';
 
 type Event = BetaManagedAgentsSessionEvent;
@@ -36,8 +33,8 @@ export type Part = {
 export type Spending = { readonly spend: Spend; readonly ms: number };
 
 /**
- * A call of the last reply. A custom one is `quiet` until an app is told of it, and `answered` once
- * it has its result; one that gives a task to an agent is `quiet` as long as its thread tells of it.
+ * A call of the last reply. A custom call is `quiet` until it is reported to an app, and `answered`
+ * once it has its result; one that delegates to an agent is `quiet` while its thread reports it.
  */
 export type ReplyCall = {
   readonly name: string;
@@ -59,19 +56,19 @@ export type Thread = {
 };
 
 /**
- * A call that waits: its name for the workflow, and the id of its event. `thread`: the thread's
- * session whose call it is, where it is none of the session's own.
+ * A call that waits: its name for the workflow, and the id of its event. `thread`: the session of
+ * the thread that made the call; absent for the session's own calls.
  */
 export type OpenWait = {
   readonly call: string;
   readonly id: string;
   readonly why: WaitReason;
   readonly thread?: string | undefined;
-  /** An interrupt has come: a result counts, and nobody may begin. */
+  /** The session was interrupted: a result counts, but no worker may begin. */
   readonly isStopping?: true;
 };
 
-/** What later entries need to know of those before. */
+/** The state that later entries need of earlier ones. */
 export type Projection = {
   readonly session: string;
   /** Position of the next entry. */
@@ -97,9 +94,9 @@ export type Projection = {
   readonly interrupts: number;
   /** The last item of work of the last report about workers without heartbeats. */
   readonly silent: string;
-  /** Of the runs that have ended. */
+  /** The total of all ended runs. */
   readonly spending: Spending;
-  /** What of it the agents of threads took. */
+  /** The share of `spending` that agents of threads took. */
   readonly spentInThreads: Spend;
   /** The session's labels as far as changes have told them. */
   readonly labels: SessionLabels;
@@ -133,7 +130,7 @@ export const emptyProjection = (session: string): Projection => ({
   underWay: { at: 0, spend: noSpend },
 });
 
-/** What an entry adds, and what it changes for later ones. */
+/** The parts that an entry adds, and its changes of the projection. */
 export type Step = { readonly parts: readonly Part[]; readonly next: Partial<Projection> };
 
 /** Names a part of the entry at `position`. */

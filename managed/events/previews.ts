@@ -5,14 +5,14 @@ import type {
   BetaManagedAgentsDeltaType,
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { ChannelItem } from '../../client/index.ts';
+import type { ChannelItem } from '../../client/faces/types.ts';
 import { nextReply, type Projection, replyPartId } from './parts.ts';
 import type { Timeline } from './timelines.ts';
 
 type Preview = BetaManagedAgentsStreamSessionEvents;
 type Delta = Extract<ChannelItem, { readonly type: 'text_delta' | 'thinking_delta' }>;
 
-/** An event that is previewed. `entries`: blocks of the reply in the order of the event's content. */
+/** A previewed event. `entries`: blocks of the reply in the order of the event's content. */
 type OpenPreview = { readonly id: string; readonly entries: number[] };
 
 export class Previews {

@@ -1,10 +1,10 @@
 // The projector: a pure function from the entries of a transcript to the events of the API (G1,
 // G29–G34). A time comes from the entries, as an id does, so that every process gives the same
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
+import { addSpend, noSpend } from '../../client/faces/contract.ts';
+import { rewoundIn } from '../../client/faces/stored.ts';
+import type { Entry, Notice, Outcome, SystemMessage } from '../../client/faces/types.ts';
 import { noticeText } from '../../client/faces/words.ts';
-import type { Entry, Notice, Outcome, SystemMessage } from '../../client/index.ts';
-import { rewoundIn } from '../../store/log/entries.ts';
-import { addSpend, noSpend } from '../../workflows/contract/loop.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import { budgetParts } from './budget-parts.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
@@ -59,7 +59,7 @@ function projectEntry(before: Projection, entry: Entry): Projected {
 function partsOf(projection: Projection, entry: Entry): Step {
   const own = ownParts(projection, entry);
   const { starting } = projection;
-  // What people change before a run is told before its message.
+  // Changes that people made before a run are reported before its message.
   const isChange = entry.kind === 'steered' && own.parts.every(({ type }) => type === 'session.updated');
   if (starting === null || entry.kind === 'run_started' || isChange) return own;
   const running: Part = {
@@ -75,10 +75,10 @@ function ownParts(projection: Projection, entry: Entry): Step {
   const { position, spending, underWay } = projection;
   switch (entry.kind) {
     case 'run_started': {
-      const begun = { starting: position, run: entry.run, reply: null, waiting: [] };
-      // Later changes are told by whoever made them.
+      const start = { starting: position, run: entry.run, reply: null, waiting: [] };
+      // Later changes have a record of their own, see `budgetUpdate`.
       const budgetUsd = projection.run === 0 ? (entry.budgetUsd ?? null) : projection.budgetUsd;
-      return { parts: [], next: { ...begun, budgetUsd, underWay: { at: entry.at, spend: noSpend } } };
+      return { parts: [], next: { ...start, budgetUsd, underWay: { at: entry.at, spend: noSpend } } };
     }
     case 'user':
       return { parts: [messagePart(projection, entry)], next: {} };
@@ -176,7 +176,7 @@ function plainPart(projection: Projection, type: 'agent.thread_context_compacted
   return { id: partId(projection, projection.position, type), type, make: (about) => ({ ...about, type }) };
 }
 
-/** The end of a session that its transcript does not tell; `at` is in milliseconds since the epoch. */
+/** Reports an end that the transcript doesn't have; `at` is in milliseconds since the epoch. */
 export function terminatedFact(session: string, at: number, last: EventFact | undefined): EventFact {
   const part = terminatedPart(session);
   const micros = Math.max(at * 1000, (last?.at ?? 0) + 1);
@@ -214,7 +214,7 @@ const endAll = ({ threads }: Projection): Projection['threads'] => threads.map((
 /** The results of calls of the reply before; an outcome of another reply has no event. */
 function outcomesParts(projection: Projection, outcomes: readonly Outcome[]): Step {
   const { calls, waiting, threads } = projection;
-  const ended = outcomes.flatMap(({ index }) => {
+  const changedCalls = outcomes.flatMap(({ index }) => {
     const call = calls[index];
     return call ? [[index, { ...call, state: 'ended' }] as const] : [];
   });
@@ -228,7 +228,7 @@ function outcomesParts(projection: Projection, outcomes: readonly Outcome[]): St
       ...(isResumed ? [runningPart(projection)] : []),
     ],
     next: {
-      calls: { ...calls, ...Object.fromEntries(ended) },
+      calls: { ...calls, ...Object.fromEntries(changedCalls) },
       waiting: left,
       threads: threads.map((one) => (over.has(one.session) ? { ...one, isOver: true } : one)),
     },
@@ -264,7 +264,7 @@ function ownResultParts(projection: Projection, outcome: Outcome, call: ReplyCal
   return [...quiet, { id, type, make }];
 }
 
-/** Returns an entry's own time, in milliseconds since the epoch; others have that of the entry before. */
+/** Returns an entry's own time in milliseconds since the epoch; undefined where it has none. */
 function timeOf(entry: Entry): number | undefined {
   if (entry.kind === 'run_started' || entry.kind === 'reply') return entry.at;
   if (entry.kind === 'wait' || entry.kind === 'settled' || entry.kind === 'budget') return entry.at;

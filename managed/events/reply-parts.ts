@@ -1,8 +1,8 @@
 // The events of one reply, in their order (G34, G35): spans of attempts that died, the span of the
 // attempt that was stored, and in it the thinking, the text and the calls.
-import type { ReplyEntry } from '../../client/index.ts';
-import { isRepeated } from '../../store/log/entries.ts';
-import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
+import { AGENT_TOOL } from '../../client/faces/contract.ts';
+import type { ReplyEntry } from '../../client/faces/types.ts';
+import { isRepeated } from '../../client/faces/words.ts';
 import { type Part, type Projection, type ReplyCall, type ReplyPlace, replyPartId } from './parts.ts';
 
 /** A step that was retried for hours has as many attempts: only the newest are reported. */
@@ -29,16 +29,16 @@ export function replyParts(projection: Projection, place: ReplyPlace, entry: Rep
 type Name = (...part: (string | number)[]) => string;
 
 /**
- * Only the first of two calls with one id counts (L39). An app is told of a custom one once it waits,
- * and of one that gives a task to an agent by the thread that begins.
+ * Only the first of two calls with one id counts (L39). A custom call is reported once it waits,
+ * and one that delegates to an agent when its thread begins.
  */
 function callsOf(entry: ReplyEntry): readonly (readonly [index: number, call: ReplyCall])[] {
   return entry.message.content.flatMap((block, index): (readonly [number, ReplyCall])[] => {
     if (block.type !== 'tool_use' || isRepeated(entry, index)) return [];
-    const judged = entry.judged?.[index];
-    const isQuiet = judged === 'custom' || (block.name === AGENT_TOOL && judged === 'allow');
+    const judgement = entry.judged?.[index];
+    const isQuiet = judgement === 'custom' || (block.name === AGENT_TOOL && judgement === 'allow');
     const state = isQuiet ? 'quiet' : 'told';
-    return [[index, { name: block.name, input: block.input as Record<string, unknown>, judged, state }]];
+    return [[index, { name: block.name, input: block.input as Record<string, unknown>, judged: judgement, state }]];
   });
 }
 

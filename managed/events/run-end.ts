@@ -5,9 +5,9 @@ import type {
   BetaManagedAgentsSessionStatusIdleEvent,
   BetaManagedAgentsSessionUsageSnapshot,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { RunEnded, Terminal } from '../../client/index.ts';
-import { terminalDetail } from '../../client/sessions/outcome.ts';
-import { addSpend } from '../../workflows/contract/loop.ts';
+import { addSpend } from '../../client/faces/contract.ts';
+import type { RunEnded, Terminal } from '../../client/faces/types.ts';
+import { terminalDetail } from '../../client/faces/words.ts';
 import { budgetOfUsd, formatCents } from '../budgets.ts';
 import { partId, type Part, type Projection, type Spending } from './parts.ts';
 
@@ -27,7 +27,7 @@ export function usageOf({ spend: { usage, usd }, ms }: Spending): BetaManagedAge
   };
 }
 
-/** What the session has cost and taken; at its budget with the run that waits there. */
+/** Returns the session's cost and time so far; at its budget, the waiting run counts too. */
 export function spentSoFar({ spending, underWay, isAtBudget, time }: Projection): Spending {
   return isAtBudget ? withUnderWay(spending, underWay, time) : spending;
 }

@@ -6,22 +6,19 @@ import type {
   BetaManagedAgentsSessionEvent,
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { ChannelItem } from '../../client/index.ts';
-import type { WorkQueues } from '../../store/sandbox/queue.ts';
-import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { ChannelItem, SessionId } from '../../client/faces/types.ts';
+import { type WorkQueues } from '../../client/faces/work-items.ts';
+import { BEAT, KEEPALIVE_MS, type NextText, sendFrames } from '../../page/event-frames.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
-import type { EventSource, FoundSession, Sessions } from '../sessions.ts';
-import { isAtBudget, isWaiting, statusOf } from '../sessions.ts';
+import { type EventSource, type FoundSession, type Sessions, isAtBudget, isWaiting, statusOf } from '../sessions.ts';
 import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';
-import type { Timelines } from './timelines.ts';
+import type { Timeline, Timelines } from './timelines.ts';
 import type { SessionLease } from '../work/credentials.ts';
-import { isOpenCall, isOver, streamToWorker } from '../work/view.ts';
+import { beginStream, isOpenCall, isOver, streamToWorker, type WorkerStream } from '../work/view.ts';
 
 const LOOK_MS = 1_000;
 const STALLED_MS = 60_000;
@@ -55,13 +52,17 @@ export async function openStream(parts: StreamParts, request: StreamRequest): Pr
   const { source, last, deltas, lease, closing, left } = request;
   const { session } = source;
   const found = await source.find();
-  const { facts, step = 0 } = await source.timeline(found);
+  const timeline = await source.timeline(found);
+  const { facts, step = 0 } = timeline;
   const before = eventsBefore(facts, last);
   // A call that a worker was not shown yet comes when it may run.
   const sent = new Set((lease ? before.filter((fact) => !isOpenCall(facts, fact)) : before).map(({ id }) => id));
   const previews = new Previews(last === undefined || last === '' ? deltas : [], step);
+  // A call that is shown once would go into a connection that its worker has lost.
+  const own = lease && (await beginStream(parts, lease));
+  if (own) parts.bus.publish(session, {});
   return sendFrames({ left, closing, stalledMs: STALLED_MS }, (signal) =>
-    withBeats(eventFrames(parts, { source, found, sent, previews, lease, signal }), (error) => {
+    withBeats(eventFrames(parts, { source, found, timeline, sent, previews, lease: own, signal }), (error) => {
       if (!signal.aborted) parts.ports.log(`managed agents: a stream of session ${session} ended: ${lineOf(error)}`);
     }),
   );
@@ -80,14 +81,16 @@ function eventsBefore(facts: readonly EventFact[], last: string | undefined): re
 type Streaming = {
   readonly source: EventSource;
   readonly found: FoundSession;
+  /** The events before the stream was opened. */
+  readonly timeline: Timeline;
   /** Ids of the events that the listener has. */
   readonly sent: Set<string>;
   readonly previews: Previews;
-  readonly lease: SessionLease | undefined;
+  readonly lease: WorkerStream | undefined;
   readonly signal: AbortSignal;
 };
 
-/** What came since the stream was last written to. */
+/** News since the stream was last written to. */
 type News = {
   readonly waker: Waker;
   /** Events that are queued and not processed yet. */
@@ -95,11 +98,7 @@ type News = {
   readonly items: ChannelItem[];
   /** Whether there may be new events. */
   isStale: boolean;
-  /** Whether the worker listens to another stream. */
-  isReplaced: boolean;
 };
-
-const isSameLease = (a: LeaseName, b: LeaseName | undefined): boolean => a.work === b?.work && a.g === b.g;
 
 /**
  * A look costs one call of the server while the session is idle, and nothing has come. A session
@@ -113,11 +112,8 @@ const isSameRest = (a: FoundSession, b: FoundSession): boolean =>
 async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGenerator<string, void> {
   const { source, sent, previews, lease, signal } = streaming;
   const { session } = source;
-  const news: News = { waker: createWaker(), queued: [], items: [], isStale: true, isReplaced: false };
-  // A call that is shown once would go into a connection that its worker has lost.
-  if (lease) parts.bus.publish(session, { listensAnew: lease });
-  const unlisten = parts.bus.listen(session, ({ queued, listensAnew }) => {
-    news.isReplaced ||= listensAnew !== undefined && isSameLease(listensAnew, lease);
+  const news: News = { waker: createWaker(), queued: [], items: [], isStale: true };
+  const unlisten = parts.bus.listen(session, ({ queued }) => {
     if (queued) news.queued.push(queued);
     news.isStale = true;
     news.waker.wake();
@@ -125,8 +121,7 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
   // A listener that has gone asks for nothing more, so that the generator would never end.
   signal.addEventListener('abort', unlisten, { once: true });
   void readLive(parts, streaming, news);
-  let last = streaming.found;
-  let timeline = await source.timeline(last);
+  let { found: last, timeline } = streaming;
   try {
     for (let isWoken = true; !signal.aborted; isWoken = await news.waker.next(LOOK_MS, signal)) {
       if (lease && (await isOver(parts, lease))) return;
@@ -137,7 +132,7 @@ async function* eventFrames(parts: StreamParts, streaming: Streaming): AsyncGene
       if (isNew) {
         news.isStale = false;
         timeline = await source.timeline(found);
-        if (signal.aborted || news.isReplaced) return;
+        if (signal.aborted) return;
         for (const event of news.queued.splice(0)) if (!sent.has(event.id)) yield frameOf(event, false);
         const unsent = timeline.facts.filter(({ id }) => !sent.has(id));
         const facts = lease ? await streamToWorker(parts, lease, timeline, { unsent, sent }) : unsent;
@@ -225,7 +220,7 @@ function withBeats(frames: AsyncGenerator<string, void>, report: (error: unknown
     );
     let timer: NodeJS.Timeout | undefined;
     const quiet = new Promise<string>((resolve) => {
-      timer = setTimeout(() => resolve(BEAT), HEARTBEAT_MS);
+      timer = setTimeout(() => resolve(BEAT), KEEPALIVE_MS);
     });
     const text = await Promise.race([coming, quiet]);
     clearTimeout(timer);

@@ -1,7 +1,7 @@
 // The events of threads in the log of their session (G68): an agent of the roster that begins, with
 // what it is told, and its end, with what it answers.
-import type { Outcome } from '../../client/index.ts';
-import { placeInName, type WaitEntry } from '../../workflows/contract/waits.ts';
+import { placeInName } from '../../client/faces/outside.ts';
+import type { Outcome, WaitEntry } from '../../client/faces/types.ts';
 import { threadId } from '../ids.ts';
 import { contentOfOutcome } from './content.ts';
 import { type OpenWait, type Part, partId, type Projection, type ReplyCall, type Step, type Thread } from './parts.ts';
@@ -11,14 +11,14 @@ export const threadOf = ({ threads }: Projection, index: number): Thread | undef
   threads.findLast((one) => one.index === index && !one.isOver);
 
 export function threadsBegun(projection: Projection, { agents = [], at }: WaitEntry): Step {
-  const begun = agents.flatMap(({ call: name, session }) => {
+  const opened = agents.flatMap(({ call: name, session }) => {
     const { index } = placeInName(name);
     const call = projection.calls[index];
     return call ? [{ call, thread: { session, name: textIn(call, 'type'), index, at, isOver: false } }] : [];
   });
   return {
-    parts: begun.flatMap(({ call, thread }) => beginParts(projection, thread, call)),
-    next: { threads: [...projection.threads, ...begun.map(({ thread }) => thread)] },
+    parts: opened.flatMap(({ call, thread }) => beginParts(projection, thread, call)),
+    next: { threads: [...projection.threads, ...opened.map(({ thread }) => thread)] },
   };
 }
 

@@ -12,15 +12,16 @@ export function threadFacts(facts: readonly EventFact[], thread: Thread, primary
   let answer: EventFact | undefined;
   return facts.flatMap((fact): readonly EventFact[] => {
     if (fact.type === 'agent.message') answer = fact;
-    if (fact === task) return [receivedFact(fact, primary)];
-    if (fact.type === 'session.usage') return fact.entry?.kind === 'run_ended' ? sentFacts(fact, answer, primary) : [];
+    if (fact === task) return [taskFact(fact, primary)];
+    if (fact.type === 'session.usage')
+      return fact.entry?.kind === 'run_ended' ? answerFacts(fact, answer, primary) : [];
     return [statusFact(fact, thread)];
   });
 }
 
 /** The task of the agent that began the thread: its first message. */
-const receivedFact = (fact: EventFact, primary: string): EventFact =>
-  changed(fact, 'agent.thread_message_received', (event, type) => ({
+const taskFact = (fact: EventFact, primary: string): EventFact =>
+  changeFact(fact, 'agent.thread_message_received', (event, type) => ({
     id: fact.id,
     type,
     processed_at: String(event.processed_at),
@@ -29,7 +30,7 @@ const receivedFact = (fact: EventFact, primary: string): EventFact =>
   }));
 
 /** The last words go to the primary thread. */
-function sentFacts(usage: EventFact, answer: EventFact | undefined, primary: string): readonly EventFact[] {
+function answerFacts(usage: EventFact, answer: EventFact | undefined, primary: string): readonly EventFact[] {
   if (!answer) return [];
   const id = eventId(usage.id, 'sent');
   const { entry } = answer;
@@ -47,21 +48,25 @@ function statusFact(fact: EventFact, { session, name }: Thread): EventFact {
   const about = { session_thread_id: threadId(session), agent_name: name };
   switch (fact.type) {
     case 'session.status_running':
-      return changed(fact, 'session.thread_status_running', (event, type) => ({ ...placeOf(event), type, ...about }));
+      return changeFact(fact, 'session.thread_status_running', (event, type) => ({
+        ...placeOf(event),
+        type,
+        ...about,
+      }));
     case 'session.status_rescheduled':
-      return changed(fact, 'session.thread_status_rescheduled', (event, type) => ({
+      return changeFact(fact, 'session.thread_status_rescheduled', (event, type) => ({
         ...placeOf(event),
         type,
         ...about,
       }));
     case 'session.status_terminated':
-      return changed(fact, 'session.thread_status_terminated', (event, type) => ({
+      return changeFact(fact, 'session.thread_status_terminated', (event, type) => ({
         ...placeOf(event),
         type,
         ...about,
       }));
     case 'session.status_idle':
-      return changed(fact, 'session.thread_status_idle', (event, type) => ({
+      return changeFact(fact, 'session.thread_status_idle', (event, type) => ({
         ...placeOf(event),
         type,
         ...about,
@@ -75,7 +80,7 @@ function statusFact(fact: EventFact, { session, name }: Thread): EventFact {
 
 const placeOf = ({ id, processed_at }: Made) => ({ id, processed_at: String(processed_at) });
 
-function changed<Type extends EventFact['type']>(
+function changeFact<Type extends EventFact['type']>(
   fact: EventFact,
   type: Type,
   change: (event: Made, type: Type) => Extract<Made, { type: Type }>,

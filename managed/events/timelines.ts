@@ -2,17 +2,22 @@
 // has stored, and what it stores first. Projections are kept and extended, never stored (G1).
 import { z } from 'zod';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Entry } from '../../client/index.ts';
-import type { BodyReader, NewestStep, View } from '../../client/faces/types.ts';
-import { createConfigReader } from '../../store/configuration.ts';
-import { createBodyReader } from '../../store/log/bodies.ts';
-import { readStoredHead, readStoredOutcome } from '../../store/log/step-records.ts';
-import { prepareAppend } from '../../store/view/append.ts';
-import { emptyView, loadView } from '../../store/view/view.ts';
-import { createViewCache } from '../../store/view/view-cache.ts';
+import { createConfigReader } from '../../client/faces/history.ts';
+import { isHash } from '../../client/faces/outside.ts';
+import { createViewCache, emptyView, loadView } from '../../client/faces/reading.ts';
+import { prepareAppend, readStoredHead, readStoredOutcome } from '../../client/faces/stored.ts';
+import type {
+  Append,
+  BodyReader,
+  CallKey,
+  Entry,
+  Hash,
+  NewestStep,
+  SessionId,
+  View,
+} from '../../client/faces/types.ts';
+import { createBodyReader } from '../../client/faces/words.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import type { Append } from '../../workflows/contract/activities.ts';
-import { type CallKey, type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import type { ManagedPorts } from '../ports.ts';
 import { emptyProjection, type EventFact, type Projection } from './parts.ts';
 import { projectEntries } from './project.ts';
@@ -42,7 +47,7 @@ export class Timelines {
     this.#config = createConfigReader(ports.store);
   }
 
-  /** Returns the events up to a head that is known to be one of the session's. Throws StoreError. */
+  /** Returns the events up to a head that is known to be the session's. Throws StoreError. */
   async upTo(session: string, head: Hash | null): Promise<Timeline> {
     return head === null ? (this.#kept.get(session) ?? nothing(session)) : this.#upTo(session, head);
   }
@@ -61,9 +66,9 @@ export class Timelines {
   async newest(session: string): Promise<Timeline> {
     const step = await this.#ports.newestStep(session as SessionId);
     const head = (await this.#storedHead(session as SessionId, step)) ?? step.head;
-    const kept = head === null ? undefined : await this.#upTo(session, head);
-    const timeline: Timeline = kept ?? nothing(session);
-    const view = kept?.view ?? emptyView(session as SessionId);
+    const known = head === null ? undefined : await this.#upTo(session, head);
+    const timeline: Timeline = known ?? nothing(session);
+    const view = known?.view ?? emptyView(session as SessionId);
     const { step: number } = underWay.safeParse(step.input).data ?? {};
     if (view.head !== step.head) return { ...timeline, step: number };
     const { facts, projection } = projectEntries(timeline.projection, await this.#pending(view, step));
@@ -131,8 +136,8 @@ export async function isCertain(append: Append, isRecorded: (key: CallKey) => Pr
 }
 
 /** Extends what is kept where the view grew from its view, and else projects the whole. */
-function extend(kept: KeptTimeline | undefined, view: View, head: Hash): KeptTimeline {
-  const base = kept?.view.lineage === view.lineage ? kept : undefined;
+function extend(known: KeptTimeline | undefined, view: View, head: Hash): KeptTimeline {
+  const base = known?.view.lineage === view.lineage ? known : undefined;
   const heads = base ? base.heads.add(head) : new Set([head]);
   // A head on the way: what is kept goes further.
   if (base && view.length <= base.view.length) return base;

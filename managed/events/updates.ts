@@ -1,7 +1,7 @@
 // Changes of a session as events (G27): from the transcript where the session has one, and before
 // its first message from the log.
 import { isDeepStrictEqual } from 'node:util';
-import type { SteeringRecord } from '../../workflows/contract/steered.ts';
+import type { SteeringRecord } from '../../client/faces/types.ts';
 import { budgetOf, budgetOfUsd } from '../budgets.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { SessionItem, SessionUpdate } from '../log/stored.ts';

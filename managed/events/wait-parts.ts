@@ -1,7 +1,7 @@
 // The events of calls that wait (G37–G39): custom calls that an app is told of, decisions and
 // results as they come, and what the session still waits for.
-import type { Outcome } from '../../client/index.ts';
-import { placeInName, type SettledEntry, type WaitEntry, type WaitingCall } from '../../workflows/contract/waits.ts';
+import { placeInName } from '../../client/faces/outside.ts';
+import type { Outcome, SettledEntry, WaitEntry, WaitingCall } from '../../client/faces/types.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
   callEventId,
@@ -29,28 +29,28 @@ export function waitParts(projection: Projection, entry: WaitEntry): Step {
   return { parts: [...parts, ...waits.parts], next: { ...next, ...waits.next } };
 }
 
-function callsWaiting(projection: Projection, { calls: begun }: WaitEntry): Step {
+function callsWaiting(projection: Projection, { calls: started }: WaitEntry): Step {
   const { calls, waiting } = projection;
-  const opened = begun.map(({ call, why, thread }): OpenWait => {
+  const opened = started.map(({ call, why, thread }): OpenWait => {
     const id = thread ? threadCallId(thread, call) : callEventId(projection, placeInName(call).index);
     return { call, why, id, thread };
   });
-  const custom = begun.flatMap(({ call, why, thread }) =>
+  const custom = started.flatMap(({ call, why, thread }) =>
     (why === 'custom' || why === 'worker') && thread === undefined ? [placeInName(call).index] : [],
   );
-  const told = custom.flatMap((index) => {
+  const reported = custom.flatMap((index) => {
     const known = calls[index];
     return known ? [[index, { ...known, state: 'told' }] as const] : [];
   });
   const open = [...waiting, ...opened];
   return {
     parts: [
-      ...told.map(([index, call]) => customPart(callEventId(projection, index), call)),
-      ...begun.flatMap((one) => crossedPart(one)),
+      ...reported.map(([index, call]) => customPart(callEventId(projection, index), call)),
+      ...started.flatMap((one) => crossPart(one)),
       ...threadsWaiting(projection, opened, open),
       ...requiresAction(projection, open),
     ],
-    next: { waiting: open, calls: { ...calls, ...Object.fromEntries(told) } },
+    next: { waiting: open, calls: { ...calls, ...Object.fromEntries(reported) } },
   };
 }
 
@@ -89,7 +89,7 @@ function threadSettled(projection: Projection, entry: SettledEntry, thread: stri
   };
 }
 
-/** The session goes on when nothing waits any more. */
+/** The session runs again once its last wait is over. */
 export function runningPart(projection: Projection): Part {
   const type = 'session.status_running';
   return { id: partId(projection, projection.position, 'running'), type, make: (about) => ({ ...about, type }) };
@@ -115,7 +115,7 @@ function requiresAction(projection: Projection, open: readonly OpenWait[]): read
 }
 
 /** A call of a thread, told in the session as well, where it can be settled. */
-function crossedPart({ call, why, thread, asked }: WaitingCall): readonly Part[] {
+function crossPart({ call, why, thread, asked }: WaitingCall): readonly Part[] {
   if (thread === undefined || asked === undefined) return [];
   const id = threadCallId(thread, call);
   const { tool: name, input } = asked;
@@ -145,7 +145,7 @@ function customPart(id: string, { name, input }: Pick<ReplyCall, 'name' | 'input
   return { id, type, make: (about) => ({ ...about, type, name, input: { ...input } }) };
 }
 
-/** Nobody sends that a time is over. */
+/** Returns no part for a wait that expired: no client sent its end. */
 function endPart(
   session: string,
   { use, isCustom }: { readonly use: string; readonly isCustom: boolean },

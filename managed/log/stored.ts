@@ -1,15 +1,13 @@
-// What the resource logs hold, and the logs of one store. Versions of agents never change, so a log
-// names them by their hash and the bodies are values of the store.
+// The items of the resource logs, and the logs of one store. Versions of agents never change, so a
+// log names them by their hash and the bodies are values of the store.
 import { randomBytes } from 'node:crypto';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import type { Store } from '../../client/index.ts';
-import { ResourceLog, type Resources } from '../../store/values/resource-log.ts';
-import { parseStored, StoreError } from '../../store/values/store.ts';
+import { parseStored, StoreError } from '../../client/faces/sessions.ts';
+import { ResourceLog } from '../../client/faces/stored.ts';
+import type { Hash, Resources, SessionLabels, Store } from '../../client/faces/types.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
-import type { SessionLabels } from '../../workflows/contract/steered.ts';
 
 /** The parts of an agent that a version fixes. */
 export type AgentVersion = Omit<BetaManagedAgentsAgent, 'archived_at'>;
@@ -23,7 +21,7 @@ export type AgentItem = {
 
 export type EnvironmentItem = BetaEnvironment;
 
-/** Times in milliseconds since the epoch. `agent` is the hash of a BetaManagedAgentsSessionAgent. */
+/** Times in milliseconds since the epoch. `agent`: hash of a BetaManagedAgentsSessionAgent. */
 export type SessionItem = {
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -37,8 +35,8 @@ export type SessionItem = {
   /** Cents of US dollars (G69); absent without a budget. */
   readonly budget?: string;
   /**
-   * Noted before the workflow is started, so that one is found whose start was not noted any more
-   * because the server died; absent before.
+   * Noted before the workflow starts, so that a workflow is found even if the server died before it
+   * could note the start; absent before.
    */
   readonly isStarting?: true;
   /** The first changes of a session that has no transcript to hold them. */

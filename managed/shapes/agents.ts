@@ -1,7 +1,7 @@
 // Bodies of requests about agents. The compiler holds them to the SDK's types
 // (test/managed/types.ts, G90).
 import { z } from 'zod';
-import { MOST_ROSTER } from '../../workflows/contract/roster.ts';
+import { MOST_ROSTER } from '../../client/faces/outside.ts';
 import { PAGE_BOUNDS } from '../pages.ts';
 import { flag, metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
 
@@ -140,7 +140,7 @@ const spawning = z
   .nullable()
   .optional();
 
-/** What of it is not served is refused by name (`rosters.ts`). */
+/** `rosters.ts` refuses unserved members by name. */
 export const multiagent = z.discriminatedUnion('type', [
   z.strictObject({
     type: z.literal('coordinator'),

@@ -1,9 +1,9 @@
 // The credentials of workers of self-hosted environments (G19): the key of an environment, of which
-// only the hash is stored, and the token of one lease, which is signed and counts as long as the
-// lease does.
+// only the hash is stored, and the token of one lease, which counts as long as the lease does. Both
+// are signed, so that one that is made up costs no look at the store.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
+import type { LeaseName } from '../../client/faces/types.ts';
 import { invalid } from '../errors.ts';
 import type { ManagedStore } from '../log/stored.ts';
 
@@ -16,14 +16,34 @@ export type SessionLease = LeaseName & { readonly environment: string; readonly 
 
 const hashKey = (key: string): string => createHash('sha256').update(key).digest('hex');
 
+/** Bytes of a key that are drawn, and of their signature. */
+const HALF = 16;
+
+const signHalf = (secret: Uint8Array, environment: string, half: Uint8Array): Buffer =>
+  createHmac('sha256', secret).update(`environment key ${environment} `).update(half).digest().subarray(0, HALF);
+
+function newKey(secret: Uint8Array, environment: string): string {
+  const half = randomBytes(HALF);
+  return `pdr-env-${environment}-${Buffer.concat([half, signHalf(secret, environment, half)]).toString('base64url')}`;
+}
+
+/** Returns the environment of a key that was made here, whether or not it counts; else null. */
+function verifyKey(secret: Uint8Array, token: string): string | null {
+  const [, environment, text] = KEY.exec(token) ?? [];
+  if (environment === undefined || text === undefined) return null;
+  const bytes = Buffer.from(text, 'base64url');
+  const isSigned = timingSafeEqual(bytes.subarray(HALF), signHalf(secret, environment, bytes.subarray(0, HALF)));
+  return isSigned ? environment : null;
+}
+
 /** Makes a key of an environment. `only`: the keys before it end. Throws ManagedError. */
 export async function makeEnvironmentKey(
-  { environmentKeys }: ManagedStore,
+  stored: ManagedStore,
   environment: string,
   { by, only }: { readonly by: string; readonly only: boolean },
 ): Promise<string> {
-  const key = `pdr-env-${environment}-${randomBytes(32).toString('base64url')}`;
-  await environmentKeys.append(by, (all) => {
+  const key = newKey(await stored.secret(), environment);
+  await stored.environmentKeys.append(by, (all) => {
     const before = only ? [] : (all.get(environment)?.hashes ?? []);
     if (before.length >= MOST_KEYS)
       throw invalid(`environment ${environment} has ${MOST_KEYS} keys: make one that replaces them (only)`, 'only');
@@ -36,9 +56,11 @@ export async function makeEnvironmentKey(
 const KEYS_AGE_MS = 1_000;
 
 /** Returns the environment whose key this is, or null. Throws StoreError. */
-export async function environmentOfKey({ environmentKeys }: ManagedStore, token: string): Promise<string | null> {
-  const [, environment] = KEY.exec(token) ?? [];
-  if (environment === undefined) return null;
+export async function environmentOfKey(stored: ManagedStore, token: string): Promise<string | null> {
+  if (!KEY.test(token)) return null;
+  const environment = verifyKey(await stored.secret(), token);
+  if (environment === null) return null;
+  const { environmentKeys } = stored;
   const isKept = (hashes: readonly string[]): boolean => hashes.some((hash) => isSame(hash, hashKey(token)));
   const known = (await environmentKeys.read(KEYS_AGE_MS)).get(environment);
   if (known && isKept(known.hashes)) return environment;
@@ -66,7 +88,7 @@ export function leaseOfToken(secret: Uint8Array, token: string): SessionLease | 
   return { environment, session, work, g };
 }
 
-/** What a poll gives besides the item: the SDK's BetaWorkSecret. */
+/** Returns the secret that a poll adds to its item: the SDK's BetaWorkSecret. */
 export const workSecret = (sessions_token: string, api_base_url: string): string =>
   Buffer.from(JSON.stringify({ sessions_token, api_base_url })).toString('base64url');
 

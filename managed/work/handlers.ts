@@ -1,6 +1,6 @@
-// What the routes of work items do, for workers of self-hosted environments and for people.
+// Handlers of work items, for workers of self-hosted environments and for people.
 import type { BetaSelfHostedWork } from '@anthropic-ai/sdk/resources/beta/environments';
-import { wasOffered } from '../../store/sandbox/offers.ts';
+import { wasOffered } from '../../client/faces/work-items.ts';
 import { invalid, ManagedError } from '../errors.ts';
 import { formatTime } from '../ids.ts';
 import { type ListRequest, pageOf } from '../pages.ts';
@@ -31,7 +31,7 @@ export function workHandlers(parts: Parts) {
     const lease = { environment, session: item.session, work: id, g: item.lease!.g };
     return workSecret(sessionToken(await stored.secret(), lease), origin);
   };
-  /** The queue of an environment is looked for only where there is one: workers have credentials of it. */
+  /** Checks for people that the environment exists; a worker's credentials prove it. */
   const queueIn = async (request: ManagedRequest): Promise<string> => {
     const environment = environmentIn(request);
     if (request.caller.kind === 'person') await environments.retrieve(environment);

@@ -9,9 +9,9 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { LeaseName } from '../../store/sandbox/offers.ts';
-import { callUntilAnswered, impatient } from '../../client/sessions/persist.ts';
-import { LEASE_ACTIVITY, LEASE_TYPE, leaseId, type LeaseInput } from '../../workflows/contract/lease.ts';
+import { callUntilAnswered, impatient } from '../../client/faces/outside.ts';
+import type { LeaseInput, LeaseName } from '../../client/faces/types.ts';
+import { LEASE_ACTIVITY, LEASE_TYPE, leaseId } from '../../client/faces/work-items.ts';
 
 export type Leases = {
   /** Begins to watch a lease; a repeat changes nothing. */
@@ -24,7 +24,7 @@ export type Leases = {
   lastBeat(lease: LeaseName): Promise<number | null>;
 };
 
-/** Milliseconds for which the activity of a lease that ends at once is awaited, and between looks. */
+/** Milliseconds to wait for the activity of a lease that ends at once, and between looks. */
 const BEGIN_MS = 5_000;
 const LOOK_MS = 100;
 
@@ -33,7 +33,7 @@ export function temporalLeases(client: Client, taskQueue: string): Leases {
     const { raw } = await client.workflow.getHandle(leaseId(lease)).describe();
     return raw.pendingActivities?.find(({ activityId }) => activityId === LEASE_ACTIVITY) ?? null;
   };
-  /** Also true before a worker of ours has begun the activity: its time has not begun then, either. */
+  /** Also true before a worker has begun the activity: its timeout doesn't run until then. */
   const isHeld = async (lease: LeaseName): Promise<boolean> => {
     const handle = client.workflow.getHandle(leaseId(lease));
     if ((await handle.describe()).status.name !== 'RUNNING') return false;

@@ -1,11 +1,9 @@
 // Results that are refused: kept before the answer says so, and shown to people (G50).
 import type { BetaManagedAgentsUserToolResultEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { createBodyReader } from '../../store/log/bodies.ts';
-import { wasOffered } from '../../store/sandbox/offers.ts';
-import { keepRefused, readRefused, type RefusedResult } from '../../store/sandbox/refused.ts';
-import type { Store } from '../../store/values/store.ts';
-import type { OutsideResult } from '../../workflows/contract/delegation.ts';
-import { placeInName } from '../../workflows/contract/waits.ts';
+import { placeInName } from '../../client/faces/outside.ts';
+import type { OutsideResult, RefusedResult, Store } from '../../client/faces/types.ts';
+import { createBodyReader } from '../../client/faces/words.ts';
+import { keepRefused, readRefused, wasOffered } from '../../client/faces/work-items.ts';
 import { contentOfMessage } from '../events/content.ts';
 import type { Timeline } from '../events/timelines.ts';
 import { formatTime } from '../ids.ts';
@@ -20,11 +18,11 @@ type Refused = {
   readonly id: string;
   readonly call: string;
   readonly result: OutsideResult;
-  /** The call has its result: what whoever had it sends is late. */
+  /** The call has its result: another one from a caller that had it is late. */
   readonly isSettled: boolean;
 };
 
-/** A result of whoever has had the call is late; any other was not its sender's to give. Throws StoreError. */
+/** Files a result as `late` if its sender had the call, else as `not_given`. Throws StoreError. */
 export async function keepResult(
   { store, now }: Pick<ManagedPorts, 'store' | 'now'>,
   timeline: Timeline,

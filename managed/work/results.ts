@@ -1,13 +1,19 @@
-// Whose result counts (G58, G59): that of the lease that was given the call. Where no worker was,
-// anybody who may steer the session can give it, and this is the call's claim. Calls whose worker
-// keeps its lease and does not answer end after a while (G61).
+// Decides whose result counts (G58, G59): that of the lease that was offered the call. Before any
+// worker was, anybody who may steer the session can send it and thereby claims the call. A call
+// whose worker keeps its lease and doesn't answer ends after a while (G61).
 import { setTimeout as pause } from 'node:timers/promises';
-import { refuseLease, requestStop, stateOf } from '../../store/sandbox/item.ts';
-import { findOffer, type Offer, offerCall, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
-import { ClientProblem } from '../../client/problem.ts';
-import { isOfWorker } from '../../workflows/contract/delegation.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { describeLost } from '../../workflows/contract/waits.ts';
+import { describeLost, isOfWorker } from '../../client/faces/outside.ts';
+import { ClientProblem } from '../../client/faces/start.ts';
+import type { Offer, SessionId } from '../../client/faces/types.ts';
+import {
+  findOffer,
+  offerCall,
+  refuseLease,
+  requestStop,
+  showingOf,
+  stateOf,
+  wasOffered,
+} from '../../client/faces/work-items.ts';
 import { lineOf, ManagedError } from '../errors.ts';
 import type { OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
@@ -51,8 +57,8 @@ export async function requireOffer(
 const CALL_MS = 15 * 60_000;
 
 /**
- * Looks beside each heartbeat whether a result was lost on its way, and whether the worker has had
- * nothing to do for long. Never throws: what fails is logged, and the next one looks again.
+ * Checks with each heartbeat whether a result was lost on its way, and whether the worker has been
+ * idle for long. Never throws: an error is logged, and the next heartbeat checks again.
  */
 export async function lookAfterLease(parts: Parts, lease: SessionLease): Promise<void> {
   try {
@@ -72,7 +78,7 @@ async function concludeOverdue(parts: Parts, lease: SessionLease, { projection }
   }
 }
 
-/** A worker that waits for a person stays as long as its lease; the next one comes with the next call (G97). */
+/** Stops an idle worker, also while a person is waited for; the next call queues anew (G97). */
 async function stopIdle({ ports, queues }: Parts, lease: SessionLease, timeline: Timeline): Promise<void> {
   const { idleLeaseMs, now, store } = ports;
   if (idleLeaseMs === undefined) return;
@@ -94,7 +100,7 @@ async function stopIdle({ ports, queues }: Parts, lease: SessionLease, timeline:
 const lastResultAt = ({ facts }: Timeline): number =>
   (facts.findLast(({ type }) => RESULTS.has(type))?.at ?? 0) / 1_000;
 
-/** An offer of a lease that is over was recorded while that was concluded. A person has no lease. */
+/** Also true for an offer recorded while its lease was being concluded. People have no lease. */
 async function isOverdue({ ports, queues }: Parts, { environment }: SessionLease, offer: Offer): Promise<boolean> {
   if (ports.now() - offer.at > CALL_MS) return true;
   if (offer.work === BY_API) return false;
@@ -107,8 +113,8 @@ const NOT_RUN = 'Not run: interrupted before a worker had it.';
 const NOT_AWAITED = 'Interrupted: its result was not awaited.';
 
 /**
- * Ends the calls of an interrupted session that no worker has, at once: nobody is given them any
- * more (G96). Never throws: what fails is logged, and the session ends them after a while.
+ * Ends at once the calls of an interrupted session that no worker has; they are never offered again
+ * (G96). Never throws: an error is logged, and the session ends them after a while.
  */
 export async function endUngiven(
   { store, giveResult, log, now }: Pick<ManagedPorts, 'store' | 'giveResult' | 'log' | 'now'>,
@@ -117,7 +123,7 @@ export async function endUngiven(
   by: string,
 ): Promise<void> {
   try {
-    for (const open of await stoppedCalls(read)) {
+    for (const open of await findStopped(read)) {
       const showing = showingOf(open.tool);
       // A worker may have been given it under a lease that is not known here.
       if (showing === 'each_lease') continue;
@@ -132,7 +138,7 @@ export async function endUngiven(
 }
 
 /** Calls of a later run, which a repeated interrupt does not reach, are not among them. */
-async function stoppedCalls(read: () => Promise<Timeline['projection']>): Promise<ReturnType<typeof openCalls>> {
+async function findStopped(read: () => Promise<Timeline['projection']>): Promise<ReturnType<typeof openCalls>> {
   const until = performance.now() + INTERRUPT_MS;
   for (let open = openCalls(await read()); open.length > 0; open = openCalls(await read())) {
     if (open.some(({ isStopping }) => isStopping)) return open.filter(({ isStopping }) => isStopping);

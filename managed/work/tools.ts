@@ -1,7 +1,7 @@
 // The tools of a sandbox of somebody's own, as the SDK's workers run them: names and inputs are
 // theirs (G51). What they take is checked there, so that a worker may have more.
 import type { BetaManagedAgentsAgentToolConfig } from '@anthropic-ai/sdk/resources/beta/agents';
-import type { OutsideTool } from '../../workflows/contract/waits.ts';
+import type { OutsideTool } from '../../client/faces/types.ts';
 
 type SandboxTool = Exclude<BetaManagedAgentsAgentToolConfig['name'], 'web_fetch' | 'web_search'>;
 type Fields = Readonly<Record<string, object>>;

@@ -1,12 +1,10 @@
 // The events of a session as a worker sees them (G56, G57): the SDK's runner executes every call
 // that it is shown without a result, so it is shown one only when it may run, and an effect once.
-import { refuseLease, stateOf } from '../../store/sandbox/item.ts';
-import { offerCall } from '../../store/sandbox/offers.ts';
-import type { WorkQueues } from '../../store/sandbox/queue.ts';
-import type { Store } from '../../store/values/store.ts';
-import { isOfWorker } from '../../workflows/contract/delegation.ts';
-import { present } from '../../workflows/contract/present.ts';
-import { placeInName } from '../../workflows/contract/waits.ts';
+import { present } from '../../client/faces/basics.ts';
+import { isOfWorker, placeInName } from '../../client/faces/outside.ts';
+import type { Store, WorkItem } from '../../client/faces/types.ts';
+import { offerCall, recordStream, refuseLease, stateOf, type WorkQueues } from '../../client/faces/work-items.ts';
+import { randomName } from '../../system/random-name.ts';
 import type { EventFact, OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
 import type { SessionLease } from './credentials.ts';
@@ -24,7 +22,7 @@ export const RESULTS: ReadonlySet<EventFact['type']> = new Set(['user.tool_resul
 export const isCall = ({ type }: EventFact): boolean => CALLS.has(type);
 
 /** Returns the ids of calls whose results a runner takes for answers. */
-export const answeredIn = (facts: readonly EventFact[]): ReadonlySet<string> =>
+export const findAnswered = (facts: readonly EventFact[]): ReadonlySet<string> =>
   new Set(facts.flatMap(({ type, settles }) => (RESULTS.has(type) ? (settles ?? []) : [])));
 
 /**
@@ -32,13 +30,13 @@ export const answeredIn = (facts: readonly EventFact[]): ReadonlySet<string> =>
  * open yet. Open ones are offered only when they are sent.
  */
 export function listForWorker({ facts, projection }: Timeline): readonly EventFact[] {
-  const answered = answeredIn(facts);
+  const answered = findAnswered(facts);
   return facts.filter((fact) => !isCall(fact) || answered.has(fact.id) || openCall(projection, fact.id) !== undefined);
 }
 
 /** Tells whether a fact is a call without a result. */
 export const isOpenCall = (facts: readonly EventFact[], fact: EventFact): boolean =>
-  isCall(fact) && !answeredIn(facts).has(fact.id);
+  isCall(fact) && !findAnswered(facts).has(fact.id);
 
 /** Leaves out open calls that may not be shown to the lease; the others are recorded as shown. */
 export async function offerToWorker(
@@ -47,49 +45,49 @@ export async function offerToWorker(
   timeline: Timeline,
   facts: readonly EventFact[],
 ): Promise<readonly EventFact[]> {
-  const answered = answeredIn(timeline.facts);
-  const shown: EventFact[] = [];
+  const answered = findAnswered(timeline.facts);
+  const visible: EventFact[] = [];
   for (const fact of facts)
     if (
       !isCall(fact) ||
       answered.has(fact.id) ||
       ((await isLive(parts, lease)) && (await offerFact(parts, lease, timeline, fact)))
     )
-      shown.push(fact);
-  return shown;
+      visible.push(fact);
+  return visible;
 }
 
 /**
- * As `offerToWorker`, for a runner that runs a call before it reads what follows: a call that has a
- * result is never shown. Notes in `sent` which calls need no further look.
+ * Like `offerToWorker`, for a runner that runs a call before it reads what follows: a call with a
+ * result is never shown. Adds to `sent` the calls that need no further look.
  */
 export async function streamToWorker(
   parts: ViewParts,
-  lease: SessionLease,
+  lease: WorkerStream,
   timeline: Timeline,
   { unsent, sent }: { readonly unsent: readonly EventFact[]; readonly sent: Set<string> },
 ): Promise<readonly EventFact[]> {
-  const answered = answeredIn(timeline.facts);
-  const shown: EventFact[] = [];
+  const answered = findAnswered(timeline.facts);
+  const visible: EventFact[] = [];
   for (const fact of unsent) {
     const isOpen = isCall(fact) && openCall(timeline.projection, fact.id) !== undefined;
     if (isCall(fact) && !isOpen && !answered.has(fact.id)) continue;
     // One that has not begun, or is about to end, may be shown nothing: it is asked again later.
     if (isOpen && !(await isLive(parts, lease))) continue;
     sent.add(fact.id);
-    if (!isCall(fact) || (isOpen && (await offerFact(parts, lease, timeline, fact)))) shown.push(fact);
+    if (!isCall(fact) || (isOpen && (await offerFact(parts, lease, timeline, fact)))) visible.push(fact);
   }
-  return shown;
+  return visible;
 }
 
 /**
- * Of all live leases that ask for a call that is shown once, one is told true. False for a call
- * that is not open, and for a lease that has ended while it was recorded: whoever concludes it
- * finds the record.
+ * Offers a call to a lease. A call that may be shown once is offered to one live lease. Returns
+ * false for a call that isn't open, and for a lease that ended while the offer was recorded: that
+ * record is found when the lease is concluded.
  */
 async function offerFact(
   parts: ViewParts,
-  lease: SessionLease,
+  lease: WorkerStream,
   { projection }: Timeline,
   { id }: EventFact,
 ): Promise<boolean> {
@@ -102,19 +100,33 @@ async function offerFact(
 
 type LeaseParts = Pick<ViewParts, 'queues'>;
 
+/** A lease with the stream that its worker listens to; absent for other requests of the worker. */
+export type WorkerStream = SessionLease & { readonly stream?: string };
+
+/** Makes a stream the newest of its lease: those before it end, also at other servers. */
+export async function beginStream({ queues }: LeaseParts, lease: SessionLease): Promise<WorkerStream> {
+  const { environment, work, g } = lease;
+  const stream = randomName();
+  await queues.of(environment).change(work, `work ${work}`, (item) => recordStream(item, g, stream));
+  return { ...lease, stream };
+}
+
+const isNewest = ({ lease }: WorkItem, stream: string | undefined): boolean =>
+  stream === undefined || stream === lease?.stream;
+
 /** Tells whether calls may run: the worker has sent a heartbeat, and was not asked to stop. */
-export async function isLive({ queues }: LeaseParts, { environment, work, g }: SessionLease): Promise<boolean> {
+export async function isLive({ queues }: LeaseParts, { environment, work, g, stream }: WorkerStream): Promise<boolean> {
   const item = (await queues.of(environment).items()).get(work);
-  return item !== undefined && refuseLease(item, g) === null && stateOf(item) === 'active';
+  return item !== undefined && refuseLease(item, g) === null && stateOf(item) === 'active' && isNewest(item, stream);
 }
 
 /** Milliseconds for which listeners share a look at the queue. */
 const OVER_AGE_MS = 500;
 
-/** Tells whether a lease has ended or lapsed, or another one has followed it. */
-export async function isOver({ queues }: LeaseParts, { environment, work, g }: SessionLease): Promise<boolean> {
+/** Tells whether a lease has ended or lapsed, or another one or a newer stream has followed it. */
+export async function isOver({ queues }: LeaseParts, { environment, work, g, stream }: WorkerStream): Promise<boolean> {
   const item = (await queues.of(environment).items(OVER_AGE_MS)).get(work);
-  return item === undefined || refuseLease(item, g) !== null;
+  return item === undefined || refuseLease(item, g) !== null || !isNewest(item, stream);
 }
 
 type OpenCall = Pick<OpenWait, 'call' | 'why' | 'isStopping'> & { readonly tool: string };

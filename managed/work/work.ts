@@ -5,6 +5,7 @@ import type {
   BetaSelfHostedWorkHeartbeatResponse,
   BetaSelfHostedWorkQueueStats,
 } from '@anthropic-ai/sdk/resources/beta/environments';
+import type { Refusal, WorkItem, WorkQueue } from '../../client/faces/types.ts';
 import {
   acknowledge,
   isPending,
@@ -14,10 +15,8 @@ import {
   stateOf,
   stop,
   takeLease,
-  type Refusal,
-  type WorkItem,
-} from '../../store/sandbox/item.ts';
-import type { WorkQueue, WorkQueues } from '../../store/sandbox/queue.ts';
+  type WorkQueues,
+} from '../../client/faces/work-items.ts';
 import { pause } from '../../system/async.ts';
 import { conflict, ManagedError, notFound } from '../errors.ts';
 import { formatTime } from '../ids.ts';
@@ -33,7 +32,7 @@ type WorkPorts = {
   readonly leases: Leases;
   readonly now: () => number;
   readonly leaseMs: number;
-  /** Tells whether a session is over, so that nobody needs to work for it. */
+  /** Tells whether a session is over and needs no more workers. */
   readonly isOver: (session: string) => Promise<boolean>;
 };
 
@@ -63,10 +62,10 @@ export class Work {
   /** Hands the oldest item out; null when none came in `blockMs`. */
   async poll(
     environment: string,
-    asked: { readonly worker: string | undefined; readonly blockMs: number; readonly reclaimMs: number | undefined },
+    request: { readonly worker: string | undefined; readonly blockMs: number; readonly reclaimMs: number | undefined },
     closing: AbortSignal,
   ): Promise<FoundItem | null> {
-    const { worker, blockMs, reclaimMs = RECLAIM_MS } = asked;
+    const { worker, blockMs, reclaimMs = RECLAIM_MS } = request;
     this.#notePoll(environment, worker);
     const until = performance.now() + blockMs;
     for (let maxAgeMs = 0; ; maxAgeMs = LOOK_AGE_MS) {
@@ -99,7 +98,7 @@ export class Work {
   /** A token acts for its own lease, never for the one of a later worker. */
   async #findOf(environment: string, id: string, g: number | undefined): Promise<FoundItem> {
     const found = await this.find(environment, id);
-    if (isOther(found.item, g)) throw refused(id, 'superseded');
+    if (isOther(found.item, g)) throw refusalOf(id, 'superseded');
     return found;
   }
 
@@ -148,11 +147,11 @@ export class Work {
     if (refusal) throw this.#lost(found.item);
     await this.#open(found);
     if (!(await this.#ports.leases.beat({ work, g }))) throw this.#lost(found.item);
-    const taken = await this.#queue(environment).change(work, `work ${work}`, (item, now) =>
+    const renewed = await this.#queue(environment).change(work, `work ${work}`, (item, now) =>
       takeLease(item, g, now, holder),
     );
-    if (taken === null || typeof taken === 'string') throw this.#lost((await this.find(environment, work)).item);
-    return this.#answer(taken, true);
+    if (renewed === null || typeof renewed === 'string') throw this.#lost((await this.find(environment, work)).item);
+    return this.#answer(renewed, true);
   }
 
   /** A worker that is asked to stop keeps its lease until it has left. */
@@ -196,8 +195,8 @@ export class Work {
   }
 
   /**
-   * What watches the lease finds the calls that are open, also where nobody has begun. It is there
-   * before the item is stopped, and a repeat ends it where the server was killed in between.
+   * Opens the lease's watch before it stops the item: the watch finds the open calls, even where no
+   * worker has begun. If the server is killed in between, a repeat ends the watch.
    */
   async #end(found: FoundItem, stopping: Stopping): Promise<FoundItem> {
     const { environment, id, item } = found;
@@ -208,7 +207,7 @@ export class Work {
     );
     if (end === 'superseded') return this.stop(environment, id, stopping);
     await this.#ports.leases.end({ work: id, g });
-    return foundIn(environment, id, end);
+    return requireItem(environment, id, end);
   }
 
   update(environment: string, id: string, patch: Readonly<Record<string, string | null>>): Promise<FoundItem> {
@@ -271,17 +270,17 @@ export class Work {
     id: string,
     change: (item: WorkItem, now: number) => WorkItem | Refusal,
   ): Promise<FoundItem> {
-    return foundIn(environment, id, await this.#queue(environment).change(id, `work ${id}`, change));
+    return requireItem(environment, id, await this.#queue(environment).change(id, `work ${id}`, change));
   }
 }
 
-function foundIn(environment: string, id: string, item: WorkItem | Refusal | null): FoundItem {
+function requireItem(environment: string, id: string, item: WorkItem | Refusal | null): FoundItem {
   if (item === null) throw notFound('Work item', id);
-  if (typeof item === 'string') throw refused(id, item);
+  if (typeof item === 'string') throw refusalOf(id, item);
   return { id, environment, item };
 }
 
-const refused = (id: string, why: Refusal): ManagedError => conflict(`work_${why}`, `work item ${id} is ${why}`);
+const refusalOf = (id: string, why: Refusal): ManagedError => conflict(`work_${why}`, `work item ${id} is ${why}`);
 
 const isOther = ({ lease }: WorkItem, g: number | undefined): boolean => g !== undefined && lease?.g !== g;
 

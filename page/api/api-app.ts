@@ -74,7 +74,7 @@ export function apiApp(ports: PagePorts, access: Access): Api {
   };
 }
 
-export type StreamCounts = {
+type StreamCounts = {
   /** Number of open streams. */
   readonly count: number;
   /**

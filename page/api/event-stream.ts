@@ -13,7 +13,7 @@ import { goalAfter, hasNoRun, goalOf, isApprovalEvent } from '../../client/faces
 import { ClientProblem } from '../../client/faces/start.ts';
 import { isTombstone, tombstoneOf } from '../../client/faces/words.ts';
 import { jsonLine } from '../../system/text.ts';
-import { BEAT, HEARTBEAT_MS, type NextText, sendFrames } from '../event-frames.ts';
+import { BEAT, KEEPALIVE_MS, type NextText, sendFrames } from '../event-frames.ts';
 import type { PagePorts } from '../ports.ts';
 import { OVER, parsePlace, type EventPlace, formatPlace, placeAt, PlaceTracker } from './event-place.ts';
 import { HttpProblem, problemOf } from './problems.ts';
@@ -110,7 +110,7 @@ function nextText(open: (onTrouble: (why: string | null) => void) => AsyncGenera
   return async () => {
     coming ??= readNext(events);
     const quiet = new Promise<'quiet'>((resolve) => {
-      const timer = setTimeout(() => resolve('quiet'), HEARTBEAT_MS);
+      const timer = setTimeout(() => resolve('quiet'), KEEPALIVE_MS);
       wake = () => (clearTimeout(timer), resolve('quiet'));
       void coming?.finally(() => clearTimeout(timer));
     });

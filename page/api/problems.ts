@@ -53,7 +53,7 @@ export function refuseSteering<Request>(role: Role, operation: Operation<Request
   if (what !== undefined) refuseUnless(role, 'steer', what);
 }
 
-export function statusOf(error: unknown): Status {
+export function httpStatusOf(error: unknown): Status {
   if (error instanceof ClientProblem) return statuses[error.kind];
   if (error instanceof HttpProblem) return ofHttp[error.kind];
   return error instanceof StoreError && error.problem === 'unavailable' ? 503 : 500;
@@ -79,7 +79,7 @@ const titles: Readonly<Record<string, string>> = {
   defect: 'A defect of the server',
 };
 
-export type ApiProblem = {
+type ApiProblem = {
   readonly type: string;
   readonly title: string;
   readonly status: number;
@@ -97,7 +97,7 @@ export function problemOf(error: unknown): ApiProblem {
       .filter((line) => line !== '')
       .join(' '),
   );
-  return { type: `urn:perdure:${kind}`, title: titles[kind] ?? kind, status: statusOf(error), detail, kind };
+  return { type: `urn:perdure:${kind}`, title: titles[kind] ?? kind, status: httpStatusOf(error), detail, kind };
 }
 
 export function problemResponse(context: Context, error: unknown): Response {

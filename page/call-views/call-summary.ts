@@ -7,7 +7,7 @@ import type { IconName } from '../primitives.tsx';
 import { asRecord, readWanted } from './file-change.ts';
 import { judgeCommand } from './risky-commands.ts';
 
-export type CallKind = 'edit' | 'write' | 'command' | 'fetch' | 'question' | 'tasks' | 'agent' | 'server' | 'other';
+type CallKind = 'edit' | 'write' | 'command' | 'fetch' | 'question' | 'tasks' | 'agent' | 'server' | 'other';
 
 export type CallSummary = {
   readonly kind: CallKind;

@@ -21,7 +21,7 @@ export type FileNow =
 type Replacement = { readonly before: string; readonly after: string; readonly all: boolean };
 
 /** `content`: the whole file, in place of replacements. */
-export type WantedChange = {
+type WantedChange = {
   readonly path: string;
   readonly replacements: readonly Replacement[];
   readonly content?: string;

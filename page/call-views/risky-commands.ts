@@ -1,5 +1,6 @@
-// What a command may do that a person should see before they allow it. Whether a command runs
-// another is judged as for rules that deny or ask (L55), however it is spelled; in doubt it does.
+// Finds the parts of a command that a person should see before they allow it. Whether a command
+// runs another is judged as for rules that deny or ask (L55), however it is spelled; in doubt it
+// does.
 import { RecentMap } from '../../system/recent-map.ts';
 import { createTouchTest, parseShell } from '../../client/faces/rules.ts';
 
@@ -65,7 +66,7 @@ const NO_NAME = '\u0000';
 const MOST_JUDGED = 500;
 
 export type RiskyWord = { readonly from: number; readonly to: number; readonly says: string };
-export type CommandRisks = {
+type CommandRisks = {
   /** Possible effects of the command, as words behind "it". */
   readonly says: readonly string[];
   /** Where the command names it, in its order; nowhere, when it is spelled in another way. */

@@ -1,13 +1,16 @@
-// The codec server of Temporal's UI and command line: it opens sealed payloads for whoever may see
-// them. It keeps nothing and logs nothing of what it opens.
+// The codec server of Temporal's UI and command line: it opens sealed payloads for people who may
+// see them, and keeps and logs none of them. Bodies are JSON with bytes in base64. A payload that
+// can't be opened becomes a value that says so; the others are opened all the same.
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
-import { type CodecBody, decodeBody, encodeBody, parseCodecBody } from '../../connection/payloads/remote-codec.ts';
 import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { isJson } from '../hosting/access.ts';
 import { mayDo, personWith, type Person, type Role } from '../hosting/people.ts';
 import type { JudgeToken } from './oidc.ts';
+import type { Payload } from '@temporalio/common';
+import { z } from 'zod';
+import { createSealingCodec, openNamedPlace } from '../../connection/payloads/sealing-codec.ts';
 
 export type CodecSettings = {
   readonly keys: KeyRing;
@@ -130,4 +133,57 @@ function placeOf(context: Context, { namespace }: CodecSettings) {
   const workflowId = context.req.header('x-workflow-id');
   if (workflowId) return { namespace, workflowId };
   throw refusal(400, 'payloads are sealed for one workflow: name it with the header X-Workflow-Id');
+}
+
+const payloadSchema = z.looseObject({
+  metadata: z.record(z.string(), z.string()).optional(),
+  data: z.string().optional(),
+});
+const bodySchema = z.object({ payloads: z.array(payloadSchema) });
+type PayloadJson = z.infer<typeof payloadSchema>;
+
+type CodecBody = { readonly payloads: readonly PayloadJson[] };
+
+/** Returns null for a text that isn't a body of a codec server. */
+function parseCodecBody(text: string): CodecBody | null {
+  try {
+    return bodySchema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** Opens payloads that were sealed in the namespace; others are returned as they came. */
+function decodeBody(keys: KeyRing, namespace: string, { payloads }: CodecBody): CodecBody {
+  return {
+    payloads: payloads.map((json) => {
+      const payload = payloadOf(json);
+      const opened = openNamedPlace(keys, namespace, payload);
+      return opened === payload ? json : jsonOf(opened);
+    }),
+  };
+}
+
+/** Seals payloads for one workflow. Throws for an encoding that isn't the SDK's. */
+async function encodeBody(
+  keys: KeyRing,
+  { namespace, workflowId }: { readonly namespace: string; readonly workflowId: string },
+  { payloads }: CodecBody,
+): Promise<CodecBody> {
+  const codec = createSealingCodec(keys, () => undefined);
+  const sealed = await codec.encode(payloads.map(payloadOf), { type: 'workflow', namespace, workflowId });
+  return { payloads: sealed.map(jsonOf) };
+}
+
+const bytesOf = (text: string): Uint8Array => Buffer.from(text, 'base64');
+const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+function payloadOf({ metadata = {}, data = '' }: PayloadJson): Payload {
+  const entries = Object.entries(metadata).map(([name, value]) => [name, bytesOf(value)] as const);
+  return { metadata: Object.fromEntries(entries), data: bytesOf(data) };
+}
+
+function jsonOf({ metadata, data }: Payload): PayloadJson {
+  const entries = Object.entries(metadata ?? {}).map(([name, value]) => [name, base64Of(value)] as const);
+  return { metadata: Object.fromEntries(entries), ...(data && { data: base64Of(data) }) };
 }

@@ -29,7 +29,7 @@ export type CodecFlags = {
   readonly encode?: boolean;
 };
 
-export type ServedCodec = {
+type ServedCodec = {
   readonly url: string;
   readonly namespace: string;
   close(): Promise<void>;
@@ -38,11 +38,11 @@ export type ServedCodec = {
 type Place = {
   readonly cwd: () => string;
   readonly env: Env;
-  /** Writes a line for whoever runs the server. */
+  /** Writes a line to the server's log. */
   readonly say?: (line: string) => void;
 };
 
-export const DEFAULT_LISTEN = '127.0.0.1:8081';
+const DEFAULT_LISTEN = '127.0.0.1:8081';
 
 /** Throws SetupProblem with one line before anything listens. */
 export async function serveCodec(place: Place, flags: CodecFlags): Promise<ServedCodec> {

@@ -16,7 +16,7 @@ const LETTERS = ['A', 'B', 'C'] as const;
 const SHOWN = 4_000;
 const MOST_FILES = 200;
 
-export type CompareRequest = {
+type CompareRequest = {
   readonly a?: string | undefined;
   readonly b?: string | undefined;
   readonly c?: string | undefined;
@@ -28,9 +28,9 @@ export async function comparePage(
   request: CompareRequest,
 ): Promise<string> {
   const sessions = await Promise.all(
-    standings.map(async (standing): Promise<ComparedSession> => {
-      const { files } = await readSessionFiles(ports, standing);
-      return { ...standing, files };
+    standings.map(async (session): Promise<ComparedSession> => {
+      const { files } = await readSessionFiles(ports, session);
+      return { ...session, files };
     }),
   );
   const { sessions: recent } = await ports.page({ size: OFFERED });
@@ -138,17 +138,17 @@ function Comparison({ sessions }: Compared) {
 function Heads({ sessions }: Compared) {
   return (
     <div class="compare-heads">
-      {sessions.map((standing, at) => (
+      {sessions.map((session, at) => (
         <section class="card pad" aria-label={`Session ${LETTERS[at]}`}>
           <p class="row">
-            <StateChipOf standing={standing} />
-            <a class="cut" href={`/sessions/${standing.seen.session}`}>
-              {showUnseen(standing.seen.title || standing.seen.session)}
+            <StateChipOf standing={session} />
+            <a class="cut" href={`/sessions/${session.seen.session}`}>
+              {showUnseen(session.seen.title || session.seen.session)}
             </a>
           </p>
           <small>
-            {`${LETTERS[at]} · ${showUnseen(standing.seen.session)} · `}
-            <Moment at={standing.seen.startedAt} />
+            {`${LETTERS[at]} · ${showUnseen(session.seen.session)} · `}
+            <Moment at={session.seen.startedAt} />
           </small>
         </section>
       ))}

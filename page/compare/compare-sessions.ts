@@ -14,7 +14,7 @@ export type ComparedSession = Standing & Pick<SessionFiles, 'files'>;
 /**
  * `against` says for each further session how it differs from the first; better, worse or neither.
  */
-export type FigureRow = {
+type FigureRow = {
   readonly name: string;
   readonly values: readonly string[];
   readonly against: readonly { readonly words: string; readonly kind: 'good' | 'bad' | 'quiet' }[];
@@ -53,9 +53,9 @@ function timeOf({ items }: Standing): number | null {
   return ends.length === 0 ? null : ends.reduce((sum, one) => sum + one, 0);
 }
 
-function costOfTurn(standing: Standing): number | null {
-  const { usd } = factsOf(standing).spend.all.spend;
-  const turns = repliesOf(standing).length;
+function costOfTurn(session: Standing): number | null {
+  const { usd } = factsOf(session).spend.all.spend;
+  const turns = repliesOf(session).length;
   return usd === null || turns === 0 ? null : usd / turns;
 }
 
@@ -70,8 +70,8 @@ function shareCached(items: readonly Item[]): number | null {
   return prompts === 0 ? null : cached / prompts;
 }
 
-const sumTools = (standing: Standing, of: 'calls' | 'failed'): number =>
-  factsOf(standing).tools.reduce((sum, tool) => sum + tool[of], 0);
+const sumTools = (session: Standing, of: 'calls' | 'failed'): number =>
+  factsOf(session).tools.reduce((sum, tool) => sum + tool[of], 0);
 
 export function compareFigures(sessions: readonly ComparedSession[]): readonly FigureRow[] {
   return FIGURES.map(({ name, value, words, isCost }) => {
@@ -96,7 +96,7 @@ function difference(first: number | null, other: number | null, isCost: boolean)
   return { words: `${sign}${Math.round(Math.abs(other / first - 1) * 100)} %`, kind };
 }
 
-export type OptionRow = { readonly name: string; readonly values: readonly string[] };
+type OptionRow = { readonly name: string; readonly values: readonly string[] };
 
 /** Returns the options in which the newest runs differ. */
 export function optionsThatDiffer(configs: readonly (RunConfig | null)[]): readonly OptionRow[] {

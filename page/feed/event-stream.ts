@@ -3,12 +3,12 @@
 // changes stay in the ring that they share.
 import type { Context } from 'hono';
 import { startDeadline } from '../../system/async.ts';
-import { BEAT, HEARTBEAT_MS, sendFrames, sendStream } from '../event-frames.ts';
+import { BEAT, KEEPALIVE_MS, sendFrames, sendStream } from '../event-frames.ts';
 import type { OpenFeeds } from './open-feeds.ts';
 import type { Change, Ring } from './ring.ts';
 
 /** Limits of a viewer: changes as `show` returns them, until a moment. */
-export type ViewerLimits = { readonly show: (change: Change) => Change; readonly until: number };
+type ViewerLimits = { readonly show: (change: Change) => Change; readonly until: number };
 
 /**
  * Opens the stream. `from` is `epoch.place`, from the page or the last event. `left` is called when
@@ -24,7 +24,7 @@ export function eventStream(ring: Ring, from: string, left: () => void, limits?:
       // A reset ends the stream: the viewer must come again.
       if (known === null) return isReset ? null : ((isReset = true), 'event: reset\ndata: \n\n');
       if (known.changes.length === 0) {
-        const beat = startDeadline(HEARTBEAT_MS, signal);
+        const beat = startDeadline(KEEPALIVE_MS, signal);
         await ring.changed(beat.signal);
         beat.stop();
         const news = ring.since(at);

@@ -55,7 +55,7 @@ export type FleetFeed = {
   close(): void;
 };
 
-export type FleetPorts = Pick<PagePorts, 'page' | 'counts' | 'inbox' | 'describe' | 'fleet' | 'store'>;
+type FleetPorts = Pick<PagePorts, 'page' | 'counts' | 'inbox' | 'describe' | 'fleet' | 'store'>;
 
 /** Milliseconds between looks. */
 const LOOK_MS = 2_000;

@@ -7,7 +7,7 @@ import type { SessionInfo } from '../../client/faces/types.ts';
 import { WORKFLOW_TYPE } from '../../client/faces/basics.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
-import { takenBy } from '../usage/usage.ts';
+import { computeShares } from '../usage/usage.ts';
 import { isBadReason } from './fleet-view.ts';
 import { bucketStarts, type FleetLook, type FleetPoint, minuteRing } from './minute-ring.ts';
 import { readPrometheusRange } from './prometheus-range.ts';
@@ -54,7 +54,7 @@ const spans: Readonly<Record<FleetSpan, { readonly step: number; readonly count:
 /** Counts of stretches that are over; they do not change. */
 const MOST_COUNTS = 1_000;
 
-export type HistorianPorts = {
+type HistorianPorts = {
   /** Counts executions by a query of visibility. */
   readonly count: (query: string) => Promise<number>;
   /** Address of a Prometheus. */
@@ -144,7 +144,7 @@ function withSums(
   const cost = points.map((): Record<string, number> => ({}));
   const tokens = points.map(() => 0);
   const badRuns = points.map(() => 0);
-  for (const { session, cents, tokens: used } of takenBy(sessions)) {
+  for (const { session, cents, tokens: used } of computeShares(sessions)) {
     // The oldest began a moment before the first point, which is of whole minutes.
     const at = Math.max(0, Math.min(points.length - 1, Math.floor((session.startedAt - first) / step)));
     const model = session.facts?.model ?? 'unknown';

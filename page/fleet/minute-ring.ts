@@ -45,7 +45,7 @@ type Known = {
   readonly failures: number;
 };
 
-export type MinuteRing = {
+type MinuteRing = {
   /** When the first look was taken; null before it. */
   readonly since: number | null;
   add(look: FleetLook): void;

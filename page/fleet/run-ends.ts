@@ -8,7 +8,7 @@ import { RecentMap } from '../../system/recent-map.ts';
 
 /** Milliseconds since the epoch, by session. */
 export type RunEnds = ReadonlyMap<string, number>;
-export type ReadRunEnds = (sessions: readonly SessionInfo[]) => Promise<RunEnds>;
+type ReadRunEnds = (sessions: readonly SessionInfo[]) => Promise<RunEnds>;
 
 const TOGETHER = 8;
 const MOST_KEPT = 5_000;

@@ -31,7 +31,7 @@ const columns = {
   Record<string, { readonly name: string; readonly shown: boolean; readonly sort?: string; readonly number?: true }>
 >;
 
-export type ColumnName = keyof typeof columns;
+type ColumnName = keyof typeof columns;
 type Column = { readonly name: string; readonly shown: boolean; readonly sort?: string; readonly number?: true };
 
 export const columnList = Object.entries(columns) as readonly (readonly [ColumnName, Column])[];

@@ -1,5 +1,4 @@
-// What a list shows of a session's state: a shape, a colour and a word, and what it does in a line.
-// Pure.
+// Shows a session's state in a list: a shape, a colour, a word, and its activity in a line. Pure.
 import { showUnseen } from '../../system/text.ts';
 import type { SessionInfo, QuerySource } from '../../client/faces/types.ts';
 import { phaseText, isSilentSession } from '../../client/faces/lists.ts';

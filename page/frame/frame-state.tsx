@@ -1,5 +1,5 @@
-// What the frame of every page shows besides the page: how many wait, how the parts are, and what
-// is wrong with all of it.
+// Reads the state that the frame of every page shows: how many sessions wait, how server, store and
+// workers are, and what is wrong with all of it.
 import { showUnseen } from '../../system/text.ts';
 import type { SessionCounts, WaitingApproval } from '../../client/faces/types.ts';
 import { formatCount, formatSize } from '../../client/faces/basics.ts';

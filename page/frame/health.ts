@@ -21,7 +21,7 @@ export type FrameHealth = {
   readonly snapshots: SnapshotsHealth;
 };
 
-export type CommandsHealth = Readonly<Record<CommandPolicy, number>>;
+type CommandsHealth = Readonly<Record<CommandPolicy, number>>;
 
 /** Bytes that snapshots take of this machine's disk, and whether no more are taken. */
 export type SnapshotsHealth = Pick<ShadowSize, 'bytes'> & ShadowRoom;

@@ -11,9 +11,9 @@ const OPENED_MINUTES = 2;
 const PASS_DAYS = 30;
 
 /** `run` names the process that takes the code. */
-export type CodeMaker = { readonly key: string; readonly run: string };
+type CodeMaker = { readonly key: string; readonly run: string };
 
-/** Whoever has a `printed` code may use it; an `opened` one the page's own user alone. */
+/** Anyone may use a `printed` code; an `opened` one only the page's own user. */
 export type CodeKind = 'printed' | 'opened';
 
 const KINDS = {
@@ -59,9 +59,9 @@ export function isPass(key: string, name: string, pass: string, now = Date.now()
 }
 
 /** `name` is the name of the page. */
-export type SharePlace = { readonly key: string; readonly name: string; readonly session: string };
+type SharePlace = { readonly key: string; readonly name: string; readonly session: string };
 
-/** Makes what opens one session to whoever has it, to look at, until it ends. */
+/** Makes the signature of a link by which anyone can view one session until it expires. */
 export function newShare({ key, name, session }: SharePlace, hours: number, now = Date.now()): string {
   return signText(key, ['share', name, session], now + hours * 60 * MINUTE_MS);
 }

@@ -1,5 +1,5 @@
-// What a person does in the inbox beyond one decision: allowing calls that are alike, rules that
-// hold from now on, and taking such a rule back. The answer is a sentence.
+// The inbox's actions beyond one decision: allow calls that are alike, keep a rule for later calls,
+// remove such a rule. Each answers with a sentence.
 import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';

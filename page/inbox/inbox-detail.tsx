@@ -15,7 +15,7 @@ import { jsonOf } from '../session/decision-form.tsx';
 import { PersonName } from '../session/lately.tsx';
 import type { InboxItem, OfferedRule } from './inbox-items.ts';
 
-export type DetailProps = {
+type DetailProps = {
   readonly item: InboxItem;
   /** How many calls wait in all. */
   readonly waiting: number;

@@ -1,4 +1,4 @@
-// What waits for a person, in the order of urgency, with what the list shows of each. Pure.
+// Orders what waits for a person by urgency, with what the list shows of each. Pure.
 import type { WaitingApproval } from '../../client/faces/types.ts';
 import { createAlwaysRules, rulesFor } from '../../client/faces/rules.ts';
 import { runOf } from '../call-views/call-place.ts';

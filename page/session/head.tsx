@@ -7,11 +7,12 @@ import type { SessionInfo } from '../../client/faces/types.ts';
 import { isUnderWay, phaseText, isSilentSession } from '../../client/faces/lists.ts';
 import { formatMoney, formatTokens } from '../../client/faces/basics.ts';
 import { workerName } from '../../client/faces/turns.ts';
-import { formatNumber, shortAmount } from '../figures.tsx';
+import { formatNumber, shortAmount, TimedText } from '../figures.tsx';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon, type IconName } from '../primitives.tsx';
 import { Moment } from '../layout.tsx';
 import { transcriptFacts } from './session-facts.ts';
+import { agentStateOf } from '../fleet/session-state.ts';
 
 type State = { readonly kind: string; readonly icon: IconName; readonly words: string; readonly since: number | null };
 
@@ -261,5 +262,18 @@ export function HeadMeter({ share, kind, label, limit }: MeterProps) {
       <rect class={`fill ${share >= (limit ?? 0.9) ? 'near' : kind}`} width={wide} height="6" rx="3" />
       {limit === undefined ? null : <rect class="limit" x={Math.round(limit * 640) / 10} width="1" height="6" />}
     </svg>
+  );
+}
+
+/** Shows how an agent stands: a shape, a colour and its words. */
+export function AgentState({ agent, now }: { readonly agent: SessionInfo; readonly now: number }) {
+  const { icon, tone, word } = agentStateOf(agent, now);
+  return (
+    <span class={`agent-state tone-${tone}`}>
+      <Icon name={icon} />
+      <span>
+        <TimedText text={word} />
+      </span>
+    </span>
   );
 }

@@ -11,7 +11,7 @@ export const MOST_LANES = 6;
 /** Parts of a lane that can be told apart. */
 const PARTS = 500;
 
-export type LaneSource = {
+type LaneSource = {
   readonly seen: SessionInfo;
   readonly iterations: readonly Iteration[];
   readonly steps: readonly Step[];

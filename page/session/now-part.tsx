@@ -3,7 +3,7 @@
 import { onOneLine, showUnseen } from '../../system/text.ts';
 import { isUnderWay, phaseText, isSilentSession } from '../../client/faces/lists.ts';
 import { nowText as stepText, endWords } from '../../client/faces/words.ts';
-import type { RunningState, BackgroundCommand, SessionInfo } from '../../client/faces/types.ts';
+import type { RunningState, BackgroundCommand } from '../../client/faces/types.ts';
 import { formatCount, formatMoney } from '../../client/faces/basics.ts';
 import { listTouchedFiles } from '../../client/faces/turns.ts';
 import type { Standing } from '../feed/standing.tsx';
@@ -13,7 +13,7 @@ import { Moment } from '../layout.tsx';
 import { ContextLines } from './inspector.tsx';
 import { RequestList } from './lately.tsx';
 import { isOpening, transcriptFacts } from './session-facts.ts';
-import { agentStateOf } from '../fleet/session-state.ts';
+import { AgentState } from './head.tsx';
 
 export function NowPart({ standing }: { readonly standing: Standing }) {
   const { seen: description, background, recent, config } = standing;
@@ -230,18 +230,5 @@ function BackgroundItem({ command }: { readonly command: BackgroundCommand }) {
         </details>
       )}
     </>
-  );
-}
-
-/** Shows how an agent stands: a shape, a colour and its words. */
-export function AgentState({ agent, now }: { readonly agent: SessionInfo; readonly now: number }) {
-  const { icon, tone, word } = agentStateOf(agent, now);
-  return (
-    <span class={`agent-state tone-${tone}`}>
-      <Icon name={icon} />
-      <span>
-        <TimedText text={word} />
-      </span>
-    </span>
   );
 }

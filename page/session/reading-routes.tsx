@@ -22,7 +22,7 @@ import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from '.
 import { showUnseen } from '../../system/text.ts';
 import { formatNumber, LocalTime } from '../figures.tsx';
 import { EmptyCard } from '../primitives.tsx';
-import { AgentState } from './now-part.tsx';
+import { AgentState } from './head.tsx';
 import { transcriptFacts } from './session-facts.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
 

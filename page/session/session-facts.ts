@@ -33,7 +33,7 @@ type ToolFacts = {
   readonly median: number | null;
 };
 
-export type TranscriptFacts = {
+type TranscriptFacts = {
   readonly spend: SessionSpend;
   /** Spend of all replies alone, in all runs. */
   readonly replies: Spend;

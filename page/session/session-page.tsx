@@ -15,7 +15,7 @@ const WINDOW = 240;
 /** Entries drawn before the one that a link names. */
 const BEFORE = 40;
 
-export type ItemWindow = { readonly from: number; readonly to: number };
+type ItemWindow = { readonly from: number; readonly to: number };
 
 /** Returns the window with the newest entries, or around the one that `at` names. */
 export function windowOf(feed: SessionFeed, at: string | undefined): ItemWindow {

@@ -1,5 +1,5 @@
-// Makes addresses that show one session to whoever has them, and answers them. An address carries
-// its own proof: it is signed for this page and this session, and ends by itself.
+// Makes and serves links by which anyone can view one session. A link carries its own proof: it is
+// signed for this page and this session, and expires on its own.
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type Access, personIn, readShareEnd, SHARED, sharePath } from '../hosting/access.ts';
@@ -87,8 +87,8 @@ export function addSharedRoutes(
   for (const path of MEDIA) looking(path, (feed, context) => answerMedium(feed, ports, context));
 }
 
-// Shows one session to whoever has a link to it: its transcript as it goes on, and nothing else. It
-// has no form and no link into the page.
+// Shows one session to the holder of a link: its transcript as it goes on, and nothing else. It has
+// no form and no link into the page.
 async function drawSharedPage(
   feed: SessionFeed,
   { base, ends, at }: { readonly base: string; readonly ends: number; readonly at: string | undefined },

@@ -23,7 +23,7 @@ const MOST_OFFERED = 20;
 /** Offers what the newest sessions were begun with. */
 export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
   const { sessions } = await page({ size: 100 });
-  // What a person began comes first: a fork's folder was made for it, a program chooses its own.
+  // Sessions that a person began come first: forks and programs have folders of their own.
   const chosen = sessions.filter(({ forkedFrom, facts }) => !forkedFrom && isOfPerson(facts?.querySource));
   const folders = offers([...chosen, ...sessions.filter(({ forkedFrom }) => !forkedFrom)], ({ cwd }) => cwd);
   const models = offers(sessions, ({ facts }) => facts?.model);

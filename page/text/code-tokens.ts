@@ -3,7 +3,7 @@
 // character is looked at a bounded number of times. Pure.
 
 type TokenKind = 'add' | 'del' | 'comment' | 'string' | 'number' | 'keyword' | 'call' | 'plain';
-export type CodeToken = { readonly kind: TokenKind; readonly text: string };
+type CodeToken = { readonly kind: TokenKind; readonly text: string };
 
 type Grammar = {
   readonly keywords: ReadonlySet<string>;

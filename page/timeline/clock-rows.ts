@@ -17,7 +17,7 @@ type SubRow = {
 export type ClockRow = { readonly bar: Bar; readonly below: readonly SubRow[] };
 
 /** Several rows stand for one where they are alike. */
-export type RowGroup = { readonly rows: readonly ClockRow[] };
+type RowGroup = { readonly rows: readonly ClockRow[] };
 
 /** Rows that are alike, before they are folded. */
 const LEAST_ALIKE = 3;
@@ -99,7 +99,7 @@ export function groupRows(rows: readonly ClockRow[]): readonly RowGroup[] {
   );
 }
 
-/** Null for a row that stands alone: something waited, failed, was compacted or ended there. */
+/** Returns a key of rows that are drawn as one; null where something waited, failed or ended. */
 function likeness({ bar: { of, segments, died, open }, below }: ClockRow): string | null {
   const isOdd = segments.some(({ kind }) => !['model', 'tools', 'other', 'queue'].includes(kind));
   const hasReason = of.transitions.some((reason) => !isOrdinary(reason));

@@ -43,7 +43,7 @@ const WINDOW = 200;
 /** Bars drawn before the one that a link names. */
 const BEFORE = 20;
 
-export type TimelineView = {
+type TimelineView = {
   readonly at?: string | undefined;
   /** Time in which the session waited takes no room. */
   readonly withoutWaits?: boolean;

@@ -50,7 +50,7 @@ export async function readStartedSince(
   return { sessions: found, cut: after !== undefined };
 }
 
-export type SessionTake = {
+type SessionTake = {
   readonly session: SessionInfo;
   readonly turns: number;
   readonly tokens: number;
@@ -61,7 +61,7 @@ export type SessionTake = {
  * A session's numbers have those of the agents it called in them, so that each is counted as what
  * it took itself.
  */
-export function takenBy(sessions: readonly SessionInfo[]): readonly SessionTake[] {
+export function computeShares(sessions: readonly SessionInfo[]): readonly SessionTake[] {
   const byParent = new Map<string, SessionInfo[]>();
   for (const session of sessions) {
     const parent = session.facts?.agent?.parent;
@@ -81,7 +81,7 @@ export function takenBy(sessions: readonly SessionInfo[]): readonly SessionTake[
 }
 
 export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'cut'> {
-  const takes = takenBy(sessions);
+  const takes = computeShares(sessions);
   const tagsOf = ({ session: { facts } }: SessionTake): readonly string[] => {
     const tags = tagValues(facts?.tags ?? {});
     return tags.length === 0 ? ['(no tag)'] : tags;

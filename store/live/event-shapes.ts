@@ -49,7 +49,7 @@ export const eventShapes = {
     index,
     id: text,
     name: text,
-    /** What observers see; the stored one is untouched (L18). */
+    /** The input as observers see it; the stored one is untouched (L18). */
     input: z.unknown(),
   },
   /** The API searches the web by itself while it replies (L88). */

@@ -12,7 +12,7 @@ import { folderChanges } from './folder-changes.ts';
 import { followAttempts, type Live } from './follow.ts';
 import { NOTHING_SAID, peekIn } from './peek.ts';
 
-export type FileLiveOptions = {
+type FileLiveOptions = {
   readonly dir: string;
   /**
    * Receives one line when the channel goes quiet, and another only after it has worked in between.

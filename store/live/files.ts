@@ -12,7 +12,7 @@ export function attemptFile(folder: string, { step, attempt }: AttemptName): str
   return `${folder}/${String(step).padStart(8, '0')}.${attempt}.jsonl`;
 }
 
-/** Returns null for a name that is none of an attempt's file. */
+/** Returns null for a name that isn't of an attempt's file. */
 export function parseAttemptFile(name: string): AttemptName | null {
   const found = /^(\d{8,15})\.(\d{1,9})\.jsonl$/.exec(name);
   return found ? { step: Number(found[1]), attempt: Number(found[2]) } : null;

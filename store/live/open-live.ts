@@ -4,7 +4,7 @@ import { fileLive } from './file-live.ts';
 import type { Live } from './follow.ts';
 import { redisLive } from './redis-live.ts';
 
-export type LivePlace = {
+type LivePlace = {
   readonly liveDir: string;
   /** The address of a Redis to use instead of the folder, as `liveUrlProblem` accepts it. */
   readonly liveUrl?: string | undefined;

@@ -1,5 +1,5 @@
-// Looks at the end of a session's live channel: when it last had output, and which calls run. That
-// an attempt has begun, or waits for its next try, is no output.
+// Looks at the end of a session's live channel: when it last had output, and which calls run. The
+// begin of an attempt, and its wait for the next try, don't count as output.
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { readBytes } from './attempt-reader.ts';
 import type { LiveLine } from './events.ts';
@@ -14,7 +14,7 @@ export type LivePeek = {
   /** When there was output last, in milliseconds since the epoch; null when that is not known. */
   readonly at: number | null;
   readonly calls: readonly OpenCall[];
-  /** What the attempts of steps that have told a reply were billed, by the number of the step. */
+  /** The bills of attempts that reported a reply, by the number of the step. */
   readonly billed: ReadonlyMap<number, Spend>;
 };
 

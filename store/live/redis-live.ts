@@ -11,7 +11,7 @@ import { openRedisLink, type RedisLink } from './redis-link.ts';
 import { createRedisWriters } from './redis-writers.ts';
 import { RedisFollowers } from './redis-followers.ts';
 
-export type RedisLiveOptions = {
+type RedisLiveOptions = {
   /** The address, as `liveUrlProblem` accepts it. */
   readonly url: string;
   /** The place of the store, which tells the sessions of two stores apart. */

@@ -35,7 +35,7 @@ type MirroredAttempt = {
   over: boolean;
 };
 
-export type MirrorOptions = {
+type MirrorOptions = {
   readonly keys: SessionKeys;
   readonly link: () => RedisLink;
   readonly log: Log;

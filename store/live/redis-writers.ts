@@ -30,7 +30,7 @@ const LEAST_PIECES = 16;
 /** Milliseconds in which a Redis may take the last lines of a worker that ends. */
 const LAST_WORDS_MS = 500;
 
-export type RedisWriters = {
+type RedisWriters = {
   open(header: LiveHeader, keys: SessionKeys): LiveWriter;
   /** Sends all that is held, because the link can be used again. */
   resend(): void;

@@ -1,5 +1,5 @@
 // Sends a stored reply to watchers as live events.
-import { queryOf } from '../transcript/server-tools.ts';
+import { searchQueryOf } from '../transcript/server-tools.ts';
 import type { CallLog, Outcome, ReplyEntry } from '../log/entries.ts';
 import type { LiveWriter, LiveEvent } from './events.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -23,7 +23,7 @@ export function listContentEvents({
   const blocks = message.content.flatMap((block, index): LiveEvent[] => {
     if (block.type === 'text') return [{ type: 'text_delta', iteration, index, text: block.text }];
     if (block.type === 'thinking') return [{ type: 'thinking_delta', iteration, index, text: block.thinking }];
-    const query = queryOf(block);
+    const query = searchQueryOf(block);
     if (query !== null) return [{ type: 'web_search', iteration, index, query }];
     if (block.type !== 'tool_use') return [];
     const { id, name, input } = block;

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { callingSpan } from '../../workflows/contract/ids.ts';
 
 /** `traceparent` comes from the message that opened the run. */
-export type TracedRun = { readonly queryId: string; readonly traceparent?: string };
+type TracedRun = { readonly queryId: string; readonly traceparent?: string };
 
 /** Returns 32 hexadecimal digits, the same for every line and every span of a run. */
 export function traceIdOf({ queryId, traceparent }: TracedRun): string {

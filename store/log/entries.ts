@@ -168,8 +168,8 @@ export type ReplyEntry = {
    */
   readonly ids?: Readonly<Record<number, string>>;
   /**
-   * What was decided about its calls before any ran, by their positions; absent in runs that store
-   * no waits (G37).
+   * The verdicts about its calls before any ran, by their positions; absent in runs that store no
+   * waits (G37).
    */
   readonly judged?: Readonly<Record<number, CallJudgement>>;
   readonly iteration: number;
@@ -255,4 +255,25 @@ export const rewoundIn = (entry: Entry | undefined): RewindRecord | undefined =>
 export function headLeftBy(entry: Entry): Hash | undefined {
   const rewound = rewoundIn(entry);
   return rewound?.to === undefined ? undefined : rewound.from;
+}
+
+export type EntryRange = { readonly from: number; readonly to: number };
+
+const ENTRY_NAME = /^perdure:entry\/(\d{1,9})(?:-(\d{1,9}))?$/;
+
+/**
+ * Names the entries from `from` up to but not including `to`, by their positions in the session;
+ * the name has both ends in it.
+ */
+export function entryName({ from, to }: EntryRange): string {
+  return to - from <= 1 ? `perdure:entry/${from}` : `perdure:entry/${from}-${to - 1}`;
+}
+
+/** Reads a name made by `entryName`; undefined for anything else. */
+export function parseEntryName(name: string): EntryRange | undefined {
+  const found = ENTRY_NAME.exec(name);
+  if (!found) return undefined;
+  const from = Number(found[1]);
+  const to = Number(found[2] ?? found[1]) + 1;
+  return from < to ? { from, to } : undefined;
 }

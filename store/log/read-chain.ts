@@ -10,7 +10,7 @@ export type StoredSegment = { readonly hash: Hash; readonly bytes: number; reado
 
 type IsKnown = (hash: Hash) => boolean;
 
-export type ChainBounds = {
+type ChainBounds = {
   /** Tells whether the caller has the segment of this hash already. */
   readonly isKnown?: IsKnown;
   /**

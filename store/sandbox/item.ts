@@ -28,11 +28,13 @@ export type Lease = {
   /** The digits that the holder's heartbeats carry, from the first one on. */
   readonly holder?: string;
   readonly startedAt?: number;
+  /** The newest stream of its worker: older ones show no more calls. */
+  readonly stream?: string;
   /** Heartbeats stopped coming. Results are taken until the item is stopped. */
   readonly lapsedAt?: number;
 };
 
-export type ItemState = 'queued' | 'starting' | 'active' | 'stopping' | 'stopped';
+type ItemState = 'queued' | 'starting' | 'active' | 'stopping' | 'stopped';
 
 /** `superseded`: another worker has the item, or will. */
 export type Refusal = 'superseded' | 'stopped' | 'lapsed' | 'held';
@@ -76,6 +78,10 @@ export function takeLease(item: WorkItem, g: number, now: number, holder: string
   if (lease.holder !== undefined) return 'held';
   return { ...item, lease: { ...lease, ackedAt: lease.ackedAt ?? now, holder, startedAt: now } };
 }
+
+/** Records the stream that the worker of generation `g` listens to. */
+export const recordStream = (item: WorkItem, g: number, stream: string): WorkItem | Refusal =>
+  refuseLease(item, g) ?? { ...item, lease: { ...item.lease!, stream } };
 
 /** Tells why a lease counts no longer; null while it does. */
 export function refuseLease({ lease, stoppedAt }: WorkItem, g: number): Refusal | null {

@@ -1,5 +1,5 @@
 // Offers of calls to workers of self-hosted environments (G57). An offer is recorded before the
-// call is shown, and the record is its claim: nobody is shown an effect twice.
+// call is shown, and the record is its claim: no effect is shown twice.
 import { z } from 'zod';
 import { keySegment, parseStored, type Store, StoreError } from '../values/store.ts';
 
@@ -10,11 +10,11 @@ export type LeaseName = { readonly work: string; readonly g: number };
 export type Offer = LeaseName & { readonly at: number };
 
 /** A call by the id that the API shows. */
-export type OfferedCall = { readonly session: string; readonly call: string };
+type OfferedCall = { readonly session: string; readonly call: string };
 
 /**
- * How often a call may be shown: `always` where it changes nothing, once to each lease where doing
- * it twice is the same as once, and once in all where nobody can know what the first time did.
+ * How often a call may be shown: `always` where it changes nothing, once to each lease where it is
+ * idempotent, and once in all where the effect of a lost call can't be known.
  */
 export type Showing = 'always' | 'each_lease' | 'once';
 

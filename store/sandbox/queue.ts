@@ -14,7 +14,7 @@ type QueuePorts = {
   readonly now: () => number;
 };
 
-export type Claiming = {
+type Claiming = {
   /** The name that the worker gives itself. */
   readonly worker: string | undefined;
   /** Milliseconds that a worker may take to acknowledge an item. */

@@ -12,7 +12,7 @@ const SETTINGS = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.untr
   (setting) => ['-c', setting],
 );
 
-/** What git reads for an answer. Where one is a pipe, git would wait for whoever writes to it. */
+/** The files that git reads for an answer. If one were a pipe, git would wait for its writer. */
 const READ = ['index', 'config', 'commondir', 'HEAD'];
 /**
  * Git that has failed is asked again after ten times as long as it took, and ten times that next.

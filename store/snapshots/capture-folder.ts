@@ -1,5 +1,5 @@
-// Captures one folder of one session into the shadow repository, again and again: what it knows of
-// the folder is kept in memory, and beside the snapshots for the next process.
+// Captures one folder of one session into the shadow repository, again and again. It keeps the
+// folder's state in memory, and next to the snapshots for the next process.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -65,7 +65,7 @@ export type Snapshot = {
  * `position` is that of the transcript's next entry. `rewind` is the step of one that is under way,
  * before and after which the files are captured.
  */
-export type CaptureAbout = { readonly session: string; readonly position?: number; readonly rewind?: number };
+export type CommitAbout = { readonly session: string; readonly position?: number; readonly rewind?: number };
 
 export type CaptureRequest = {
   readonly place: ShadowPlace;
@@ -81,10 +81,10 @@ export type CaptureRequest = {
   /** Snapshots whose files count as captured, whatever rule matches them since. */
   readonly held?: readonly string[];
   /** The subject of the snapshot, for people who read the history with git. */
-  readonly about?: CaptureAbout;
+  readonly about?: CommitAbout;
   /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
   readonly packs?: boolean;
-  /** Looks at what the system has told of where it can, not at all that lies in the folder. */
+  /** Looks only at changes that the system reported, where it can, not at the whole folder. */
   readonly trustsWatch?: boolean;
 };
 
@@ -151,7 +151,7 @@ export class FolderCapture {
       return await this.#attempt(request);
     } catch (error) {
       if (error instanceof OutOfBounds) throw error;
-      // What is known, or objects that it names, may be damaged: all files are read once more.
+      // The known state, or objects that it names, may be damaged: all files are read once more.
       this.#forget();
       await openShadow(this.#place);
       rmSync(join(this.#place.own, 'stats'), { force: true });
@@ -197,7 +197,7 @@ export class FolderCapture {
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
     if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs);
-    // What goes into none is in no pack later on.
+    // A snapshot that goes into no pack is in none later on.
     this.#isPacked &&= packs;
     const recalled = [...(this.#isRecalled ? [] : [before]), ...(request.held ?? [])];
     for (const id of new Set(recalled)) if (id !== this.#last?.id) await this.#recall(id);
@@ -434,7 +434,7 @@ export class FolderCapture {
     const saved = readSaved(join(this.#place.own, 'stats'));
     this.#forget();
     this.#isPacked = packs;
-    // What no pack holds is captured once more.
+    // Files that no pack holds are captured once more.
     if (saved === null || (packs && saved.isPacked !== true)) return;
     const existing = await this.#findExisting(saved.last);
     if (existing === null) return;
@@ -451,7 +451,7 @@ export class FolderCapture {
   /** Takes files for captured that the snapshot before has, and that a rule may ignore since. */
   async #recall(before: string | null): Promise<void> {
     if (!isSnapshotId(before)) return;
-    // What comes back into the index is looked at, whatever the system has told.
+    // Files that come back into the index are looked at, whatever the system reported.
     this.#isTaken = false;
     const args = ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', nameTree(before, 'files')];
     for (const { mode, path, id } of parseTree(await this.#runGit(args).catch(() => ''))) {
@@ -484,7 +484,7 @@ export class FolderCapture {
 }
 
 /** Says in the history of the repository what a snapshot is of. */
-function describeCommit({ root }: ShadowPlace, { session = 'unknown', position, rewind }: Partial<CaptureAbout> = {}) {
+function describeCommit({ root }: ShadowPlace, { session = 'unknown', position, rewind }: Partial<CommitAbout> = {}) {
   const place = position === undefined ? [] : [`Position: ${position}`];
   const step = rewind === undefined ? [] : [`Rewind: step ${rewind}`];
   return [`snapshot of ${onOneLine(root)}`, '', `Session: ${session}`, ...place, ...step].join('\n');

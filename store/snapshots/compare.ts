@@ -1,8 +1,7 @@
 // Compares two snapshots by the shadow repository (T11): the changed files, the patch, and
 // contents. Only its objects are read, whatever lies in the workspace now.
 import { existsSync } from 'node:fs';
-import type { SnapshotChange, RawPath } from './listing.ts';
-import { parseChanges } from './listing.ts';
+import { type SnapshotChange, type RawPath, parseChanges } from './listing.ts';
 import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { type NotedSnapshot, withPermissionChanges } from './permission-changes.ts';
@@ -54,7 +53,7 @@ export async function listChanges(
   return (await withPermissionChanges(changes, noted(had, from ?? ''), noted(has, to))).filter(isMeant);
 }
 
-export type PatchOptions = {
+type PatchOptions = {
   /** Comes before each path; empty, or ends with a slash. */
   readonly prefix: string;
   /** Has the bytes of files that are not text, so that the patch can be applied. */
@@ -112,7 +111,7 @@ export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise
   return pairs;
 }
 
-/** What a patch says of a file, byte for byte as latin1. */
+/** A patch's section about a file, byte for byte as latin1. */
 export type PatchSection = HeldPair & { readonly text: string };
 
 /** Splits a patch, which has a section for each pair: two where a link is no longer one. */

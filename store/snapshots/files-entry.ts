@@ -1,6 +1,6 @@
 // The transcript entry that names the snapshot with the folders of a run, and what has changed
 // since the one before (T1). The model never sees it.
-import type { FilesEntry, RootSnapshot } from '../../workflows/contract/captured-files.ts';
+import type { FilesEntry, RootSnapshot } from '../../workflows/contract/rewind.ts';
 
 export type { FilesEntry, RootSnapshot };
 

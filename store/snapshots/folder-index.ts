@@ -311,7 +311,7 @@ export class FolderIndex {
       this.#notePermissions(folder, place.path);
     }
     const entries = this.#list(folder, place.path);
-    // What was captured of a folder that may not be read stays.
+    // Captured files of a folder that may not be read stay.
     if (entries === null) return;
     for (const name of folder.omitted.keys())
       if (names?.has(name.replace(/\/$/, '')) ?? true) folder.omitted.delete(name);
@@ -372,7 +372,7 @@ export class FolderIndex {
     return { ...from, rules: [...from.rules, { prefix: path, rules: folder.ignore.rules }] };
   }
 
-  /** What a repository tracks that is ignored as a whole does not count. */
+  /** Tracked files don't count in a repository that is ignored as a whole. */
   #repositoryAt(path: RawPath, { isIgnored: isLeft }: FolderPlace): Omit<FolderPlace, 'path' | 'depth' | 'isIgnored'> {
     const own = this.#rulesOf(path);
     return { ...own, tracked: isLeft ? NO_TRACKED : this.#trackedBelow(path, own), base: path };
@@ -392,7 +392,7 @@ export class FolderIndex {
     try {
       return lstatSync(this.placeOf(`${path}.git/HEAD`), { throwIfNoEntry: false }) !== undefined;
     } catch {
-      // What may not be looked at holds no rules.
+      // A folder that may not be read has no rules.
       return false;
     }
   }

@@ -1,12 +1,12 @@
-// Knows git's own folder by its look, whatever it is called: a bare repository beside its work
-// trees, or what `git init --separate-git-dir` has made.
+// Recognizes git's own folder by its contents, whatever it is called: a bare repository with its
+// work trees next to it, or one made by `git init --separate-git-dir`.
 import type { Dirent } from 'node:fs';
 
 type Named = Pick<Dirent, 'name' | 'isDirectory'>;
 
 const PARTS = ['HEAD', 'objects', 'refs'];
 
-/** What git keeps there. Work trees, and files of people, may lie beside it. */
+/** Git's own entries there, which may lie among work trees and files of people. */
 const OWN = new RegExp(
   `^(?:${[
     'HEAD|[A-Z_]+_HEAD|AUTO_MERGE|[A-Z]+_(?:MSG|EDITMSG|MODE|RR)|BISECT_[A-Z_]+',

@@ -17,7 +17,7 @@ type Token =
 /** Bytes alone are a text to compare with. */
 export type Glob = string | readonly Token[];
 
-export type GlobOptions = {
+type GlobOptions = {
   readonly isOfName: boolean;
   /** The glob is held against texts without capital letters, as `foldCase` makes them. */
   readonly ignoresCase: boolean;

@@ -38,7 +38,7 @@ export function foldersOf(path: RawPath): readonly RawPath[] {
 export const isAtOrBelow = (path: RawPath, folders: readonly RawPath[]): boolean =>
   folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 
-/** Shows a name: as UTF-8, or with each byte that is none as `\xNN`. */
+/** Shows a name as UTF-8, with each invalid byte as `\xNN`. */
 export function showPath(path: RawPath): string {
   const bytes = bytesOf(path);
   const text = bytes.toString('utf8');

@@ -221,7 +221,7 @@ async function findAlreadyThere(
 
 const placeOf = (root: string, path: RawPath): Buffer => Buffer.concat([Buffer.from(`${root}/`), bytesOf(path)]);
 
-/** What cannot be looked at is like nothing. */
+/** Returns false for an entry that cannot be read. */
 function isLike(place: Buffer, mode: string, content: Buffer): boolean {
   try {
     const stats = lstatSync(place);

@@ -1,4 +1,4 @@
-// Reads what a snapshot says of itself beside its files.
+// Reads the notes of a snapshot, which it has in addition to its files.
 import type { ShadowReading } from './run-held.ts';
 import { parseFolders } from './empty-folders.ts';
 import { foldersOf, parseTree, type RawPath, type TreeLine } from './listing.ts';

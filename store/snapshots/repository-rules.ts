@@ -17,7 +17,7 @@ export type RulesAbove = OwnRules & { readonly top: RawPath | null };
 
 /** A person's settings for all repositories. */
 export type PersonalSettings = {
-  /** What is ignored, as the text of a file of rules. */
+  /** The text of a file of ignore rules. */
   readonly rules: string;
   /** `core.ignoreCase` for repositories that do not say it themselves. */
   readonly ignoresCase: boolean;
@@ -135,7 +135,7 @@ function kindOf(path: RawPath): 'file' | 'other' | null {
     const stats = lstatSync(bytesOf(path), { throwIfNoEntry: false });
     return stats ? (stats.isFile() ? 'file' : 'other') : null;
   } catch {
-    // What may not be looked at holds no rules.
+    // A file that may not be read has no rules.
     return null;
   }
 }
@@ -160,7 +160,7 @@ const resolveFrom = (folder: RawPath, path: RawPath): RawPath => (isAbsolute(pat
 const TELLING = /ignorecase|include|worktreeconfig/i;
 
 type Known = {
-  /** What was read, and how each of it was then. */
+  /** The files that were read, each with its state at that time. */
   readonly files: ReadonlySet<RawPath>;
   readonly state: string;
   readonly ignoresCase: boolean | null;
@@ -203,7 +203,7 @@ class RepositoryCase {
     const current = this.#read(place, state);
     if (current === null) return known?.ignoresCase ?? null;
     if (current.ignoresCase !== (known?.ignoresCase ?? null)) this.#version += 1;
-    // What has changed meanwhile is read once more.
+    // A file that changed meanwhile is read once more.
     const isSteady = describeFiles(files) === state;
     this.#known.set(top, { ...current, state: isSteady ? describeFiles(current.files) : state });
     return current.ignoresCase;

@@ -1,6 +1,6 @@
-// Compares the settings of the shadow repository with ours before git reads them: whoever changed
-// them could make git start a program, read objects from elsewhere, or take other contents for
-// those of a snapshot. What differs is rewritten, and what does not belong there is removed.
+// Compares the settings of the shadow repository with ours before git reads them: changed ones
+// could make git start a program, read objects from elsewhere, or take other contents for those of
+// a snapshot. Differing settings are rewritten, and foreign ones are removed.
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';

@@ -6,7 +6,7 @@ import { RestoreProblem } from './preview-restore.ts';
 import { barePath } from './snapshot-notes.ts';
 import { clearLeft, type RestoreMeans, runRestore } from './restore/run-restore.ts';
 
-export type RestoreStretch = {
+type RestoreStretch = {
   /** The snapshot of what lies there. */
   readonly now: string;
   /** The last one that the session knows: of empty folders, those that it has may go. */

@@ -1,5 +1,5 @@
-// Notes beside the snapshots of a session which store has its transcript (T4): whoever frees those
-// of gone sessions knows the sessions of one store only.
+// Notes with the snapshots of a session which store has its transcript (T4): a process that frees
+// those of gone sessions knows the sessions of one store only.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../../system/text.ts';

@@ -7,7 +7,7 @@ import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { codeOf } from '../../system/text.ts';
 
 export type ShadowSize = {
-  /** What the disk has to give for it, which for small files is more than what is in them. */
+  /** The disk space that it takes, which for small files exceeds their length. */
   readonly bytes: number;
   /** Objects in files of their own. */
   readonly loose: number;

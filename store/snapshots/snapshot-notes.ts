@@ -1,6 +1,6 @@
-// What a snapshot says of itself beside its files (T2): permissions that are not the usual ones,
-// what was not captured and why, and the rules by which files were ignored. A rewind judges by
-// them what was there then and what was not (T7). Paths are bytes, kept as latin1.
+// The notes of a snapshot (T2): unusual permissions, omissions with their reasons, and the rules by
+// which files were ignored. A rewind judges by them what was there then and what was not (T7).
+// Paths are bytes, kept as latin1.
 import { createHash } from 'node:crypto';
 import { parseIgnoreFile, parseIgnoreLines, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
@@ -97,7 +97,7 @@ export function permissionsAt(
   if (umask === null || mode === LINK || (path === '' && isOfOldKind)) return undefined;
   const name = mode !== FOLDER ? path : path === '' ? ITSELF : `${path}/`;
   const noted = odd.get(name) ?? usualPermissions(mode, umask);
-  // Of a file that could not be looked at nobody knows.
+  // Nothing is known of a file that could not be read.
   return noted < 0 ? undefined : noted;
 }
 
@@ -168,7 +168,7 @@ export function formatRules(inForce: RulesInForce, include: readonly string[]): 
   );
 }
 
-/** What a snapshot says of itself; `rules` is null for one that was taken before they were kept. */
+/** The notes of a snapshot; `rules` is null in snapshots from before these were stored. */
 export type SnapshotNotes = {
   readonly permissions: PermissionsNote;
   readonly omitted: ReadonlyMap<RawPath, OmittedWhy>;
@@ -231,7 +231,7 @@ export function judgeAbsence(
     const folders = foldersOf(path).toReversed();
     const over = [path, ...folders.map((folder) => `${folder}/`)].map((one) => omitted.get(one)).find(Boolean);
     if (over) return over;
-    // What stands where a folder is now may have been another thing then.
+    // A folder may have taken the place of something else since.
     const replaced = folders.map((folder) => omitted.get(folder)).find(Boolean);
     if (replaced) return replaced;
     const isBelowLeft = folders.some((folder) => isLeft(folder, true));

@@ -8,7 +8,7 @@ import { lastSnapshots, type SnapshotsAt } from './folder-knowledge.ts';
 export type TranscriptStretch = { readonly entries: readonly Entry[]; readonly first: number };
 
 /** A place in a transcript as people name it: an entry, or the reply of an iteration. */
-export type Point = number | { readonly run: number; readonly iteration: number };
+type Point = number | { readonly run: number; readonly iteration: number };
 
 /** Returns null for a text that names no point: `412`, `e412` and `2.17` do. */
 export function parsePoint(text: string): Point | null {

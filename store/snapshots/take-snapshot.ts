@@ -2,7 +2,7 @@
 // lies, nested repositories as files, empty folders too. A snapshot is one tree: `files`, and
 // `folders` with the names of the empty ones. It costs a stat for each file, and what has changed.
 import { pathOfBuiltFile } from '../../system/process/places.ts';
-import type { CaptureAbout, CaptureRequest, Snapshot, SnapshotCaps } from './capture-folder.ts';
+import type { CommitAbout, CaptureRequest, Snapshot, SnapshotCaps } from './capture-folder.ts';
 import type { CaptureAnswer } from './capture-process.ts';
 import type { RootSnapshot } from './files-entry.ts';
 import { type OmittedWhy, OutOfBounds } from './folder-index.ts';
@@ -35,7 +35,7 @@ export type SnapshotMeans = {
   readonly run: RunHeld;
   readonly caps: SnapshotCaps;
   /** The subject of the snapshot, for people who read the history with git. */
-  readonly about?: CaptureAbout;
+  readonly about?: CommitAbout;
   readonly include?: readonly string[];
   /** Snapshots whose files count as captured, whatever rule matches them since. */
   readonly held?: readonly string[];

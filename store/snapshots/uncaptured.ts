@@ -26,7 +26,7 @@ export const describeUncaptured = (why: UncapturedWhy, when: string): string => 
 export const describeUnchanged = ({ kind, why }: Uncaptured): string =>
   describeUncaptured(why, kind === 'deleted' ? 'no longer captured' : 'not captured before');
 
-/** What decides whether a file is captured, in the tree of a snapshot. */
+/** The paths in a snapshot's tree that decide whether a file is captured. */
 const DECIDING = ['omitted', 'rules', ':(glob)files/**/.gitignore'];
 
 /** A file that one of two snapshots lacks may be there, or have been there, all the same. */

@@ -8,7 +8,7 @@ import { inflateSync } from 'node:zlib';
  * `problem` says why the API does not take it, as the end of a sentence; what `isBroken` no program
  * may open. `note` describes it in words.
  */
-export type ExaminedMedia =
+type ExaminedMedia =
   | { readonly kind: 'medium'; readonly mediaType: MediaType; readonly characters: number; readonly note: string }
   | { readonly kind: 'refused'; readonly problem: string; readonly isBroken?: true };
 

@@ -29,7 +29,7 @@ export type AskedModel = {
 
 type CurrentEpoch = { readonly epoch: EpochEntry; readonly position: number };
 
-/** What entries say of the preamble. */
+/** The facts about the preamble that entries contain. */
 type PreambleLog = {
   /**
    * The epoch that the next request belongs to, or null where it begins a new one: at first, and

@@ -32,15 +32,16 @@ export function withoutServerTools(tools: readonly Tool[], model: { readonly web
   return model.webSearch === true ? tools : tools.filter((tool) => !isServerTool(tool));
 }
 
-// What follows puts the API's own work into words, for models and readers without its blocks.
-
 type SearchHit = { readonly title: string; readonly url: string };
 
-/** `found` is a word for the reason when the search failed. */
+/**
+ * A web search of the API in words, for models and readers without its blocks. `found` is a word
+ * for the reason when the search failed.
+ */
 export type WebSearch = { readonly query: string; readonly found: readonly SearchHit[] | string };
 
 /** Returns the query of a search block, unchanged; null for a block of another kind. */
-export function queryOf(block: ContentBlock): string | null {
+export function searchQueryOf(block: ContentBlock): string | null {
   if (block.type !== 'server_tool_use') return null;
   const { query } = (block.input ?? {}) as { readonly query?: unknown };
   return typeof query === 'string' ? query : '';
@@ -91,7 +92,7 @@ function quoteText(text: string): string {
  * for a tool that is not described, null for a block that every reader knows.
  */
 export function serverBlockText(block: ContentBlock): string | null {
-  const query = queryOf(block);
+  const query = searchQueryOf(block);
   if (query !== null) return query === '' ? '' : `[${queryText(query)}]`;
   const found = resultsOf(block);
   if (found !== null) return `[${resultsText(found)}]`;

@@ -6,7 +6,7 @@ import type { Telling } from './preamble.ts';
 import type { Entry } from '../log/entries.ts';
 import { describePreambleChange } from '../view/notices.ts';
 
-export type ToldChange = Extract<Entry, { kind: 'notice' }> & { readonly notice: PreambleChanged };
+type ToldChange = Extract<Entry, { kind: 'notice' }> & { readonly notice: PreambleChanged };
 
 export function isChange(entry: Entry): entry is ToldChange {
   return entry.kind === 'notice' && entry.notice.kind === 'preamble_changed';

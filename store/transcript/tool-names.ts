@@ -75,8 +75,7 @@ export function ownName(names: ToolNames, name: string): string {
   return found?.[0] ?? name;
 }
 
-// Below: fields of inputs, and words that stand in them. Others stay as they are.
-
+/** Renames fields of an input, and the words in them that have another name; others stay. */
 export function outwardFields(value: unknown, fields: FieldNames): unknown {
   return eachObject(value, (object) =>
     Object.entries(object).map(([key, inner]) => {

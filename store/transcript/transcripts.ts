@@ -8,7 +8,7 @@ import type { Entry, Outcome } from '../log/entries.ts';
 import { inView, type ShownPart } from '../view/in-view.ts';
 import type { ExtendedView } from '../view/fold.ts';
 import { planMicrocompact } from '../view/microcompact.ts';
-import { type CalledModel, createMemo, openProjection, type Sent } from '../view/project.ts';
+import { type CalledModel, createMemo, openProjection, type SentView } from '../view/project.ts';
 import type { Store } from '../values/store.ts';
 import { loadView, loadWorkingView, type View } from '../view/view.ts';
 import { createViewCache } from '../view/view-cache.ts';
@@ -36,7 +36,7 @@ export type Transcripts = {
    * Returns the messages that `model` is shown. Those of rounds that are over are the same objects
    * from request to request.
    */
-  messages(extended: ExtendedView, model?: CalledModel): Promise<Sent>;
+  messages(extended: ExtendedView, model?: CalledModel): Promise<SentView>;
   /** Reads the stored texts of the messages among `entries` that are shown. */
   bodies(entries: readonly Entry[]): Promise<Bodies>;
   /** Returns the segment of `added` and `more`, which is not stored yet. */

@@ -33,7 +33,7 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
       return nullIfMissing(path, error);
     }
   };
-  /** What is missing in a folder that was moved away may be in it. */
+  /** A value that seems missing may be in a folder that was moved away. */
   const requireThere = (): void => requireStore(layout.dir, files);
   const readRecord = (path: string): Uint8Array | null => {
     try {

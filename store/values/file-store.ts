@@ -9,7 +9,7 @@ import { createFileWrites, type FileWrites, createFolders } from './file-writes.
 import { storeIdentity } from './store-folder.ts';
 import { hashOf, corruptRecord, isErrno, toStoreError, type CreateOutcome, type Store } from './store.ts';
 
-export type FileStoreOptions = {
+type FileStoreOptions = {
   readonly dir: string;
   /** The file system, for tests. */
   readonly files?: Files;

@@ -13,7 +13,7 @@ import type { StoreCare, StoredObject } from './store-care.ts';
 import { corruptValue, hashOf, keyProblem, type Store } from './store.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 
-export type OpenedStore = {
+type OpenedStore = {
   readonly store: Store;
   /** The store for records of this machine alone, such as those of its processes. */
   readonly ofHost: Store;
@@ -30,7 +30,7 @@ export type OpenedStore = {
 const SCHEME = 's3://';
 
 /** `dataDir` is this machine's data folder, where values of a bucket are cached. */
-export type OpenStore = {
+type OpenStore = {
   /** An absolute path, or `s3://bucket/prefix` as `storePlaceProblem` accepts it. */
   readonly storePlace: string;
   readonly dataDir: string;

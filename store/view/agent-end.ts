@@ -16,7 +16,7 @@ const LONGEST_ANSWER = 8_000;
 export type LastRun = {
   readonly entries: readonly Entry[];
   readonly text: string;
-  /** What it said last, where its last reply has no words, and its calls. */
+  /** The last words before a reply without any, and its calls. */
   readonly deeds: string;
   readonly completed: boolean;
 };
@@ -30,12 +30,12 @@ export async function lastRunOf(store: Store, { run, session }: AgentEnd): Promi
   return { entries, text, deeds: describeDeeds(entries), completed: result?.reason === 'completed' };
 }
 
-export type LastWords = Pick<LastRun, 'text' | 'deeds'>;
+export type AgentWords = Pick<LastRun, 'text' | 'deeds'>;
 
 /** `words` are those of the agent's last run. */
 export function describeEnd(
   end: AgentEnd,
-  { text, deeds }: LastWords,
+  { text, deeds }: AgentWords,
   quote = (words: string): string => words,
 ): string {
   const { run, session, spend } = end;
@@ -88,7 +88,7 @@ export async function agentNotice(store: Store, { agent, title, end }: AgentNews
   return { kind: 'attachment', source, text };
 }
 
-async function shortWords(store: Store, end: AgentEnd): Promise<LastWords> {
+async function shortWords(store: Store, end: AgentEnd): Promise<AgentWords> {
   const { text, deeds } = await readWords(store, end);
   if (text.length <= LONGEST_ANSWER) return { text, deeds };
   const cut = `${clip(text, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
@@ -100,7 +100,7 @@ export async function lastWords(store: Store, end: AgentEnd): Promise<string> {
   return (await readWords(store, end)).text;
 }
 
-async function readWords(store: Store, end: AgentEnd): Promise<LastWords> {
+async function readWords(store: Store, end: AgentEnd): Promise<AgentWords> {
   try {
     return (await lastRunOf(store, end)) ?? { text: '', deeds: '' };
   } catch (error) {

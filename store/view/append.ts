@@ -5,15 +5,16 @@ import type { Append, OutcomeItem } from '../../workflows/contract/activities.ts
 import type { CallKey, Hash } from '../../workflows/contract/ids.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { takeBoundary } from '../transcript/prepared-boundary.ts';
-import { hashOf, type Store, StoreError } from '../values/store.ts';
+import { hashOf, type Store, StoreError, isDamage } from '../values/store.ts';
 import { agentNotice } from './agent-end.ts';
 import { lastReply, type View } from './shared-view.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { fitsMessage, TOO_MANY_MEDIA } from '../transcript/media.ts';
 import { PREVIEW_LIMIT, previewText, resultName } from '../transcript/preview.ts';
 import { behindOf } from './behind.ts';
-import { withAskedCalls } from './thread-calls.ts';
 import { encodeSegment, hasNear, hasPage } from '../log/segments.ts';
+import { type AskedCall, placeInName, type WaitEntry, type WaitingCall } from '../../workflows/contract/waits.ts';
+import { loadRun } from './view.ts';
 
 export type AppendDeps = {
   readonly store: Store;
@@ -214,4 +215,30 @@ export function nextSegment(view: View, entries: readonly Entry[]): NextSegment 
   });
   const hash = hashOf(bytes);
   return { hash, bytes, view: view.grow({ hash, bytes: bytes.length, entries }) };
+}
+
+/**
+ * Copies waiting calls of threads into the session's transcript, which then shows them whatever
+ * becomes of the threads' own (G68). A thread whose transcript cannot be read is left out: its call
+ * can be decided in its own session. Throws StoreError.
+ */
+async function withAskedCalls(store: Store, entry: WaitEntry): Promise<WaitEntry> {
+  const calls = await Promise.all(entry.calls.map((one) => withAskedCall(store, one).catch(nullIfDamaged)));
+  return { ...entry, calls: calls.filter((one) => one !== null) };
+}
+
+function nullIfDamaged(error: unknown): null {
+  if (isDamage(error)) return null;
+  throw error;
+}
+
+async function withAskedCall(store: Store, { head, ...waiting }: WaitingCall): Promise<WaitingCall> {
+  const { thread, call } = waiting;
+  if (thread === undefined || head === undefined) return waiting;
+  const { run, iteration, index } = placeInName(call);
+  const { entries } = await loadRun(store, thread, head, { run });
+  const reply = entries.findLast((one) => one.kind === 'reply' && one.iteration === iteration);
+  const block = reply?.kind === 'reply' ? reply.message.content[index] : undefined;
+  if (block?.type !== 'tool_use') throw new StoreError('missing', `thread ${thread} has no call ${call}`);
+  return { ...waiting, asked: { tool: block.name, input: block.input as AskedCall['input'] } };
 }

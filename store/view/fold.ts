@@ -1,5 +1,5 @@
-// What is computed from all entries of a transcript, one after the other, and kept from view to
-// view: a turn costs only what it adds (L4).
+// Folds the entries of a transcript, one after the other, and keeps the result from view to view: a
+// turn costs only what it adds (L4).
 import type { Entry } from '../log/entries.ts';
 import type { View } from './shared-view.ts';
 

@@ -42,7 +42,7 @@ type ShownEntry = Extract<Entry, { kind: 'user' | 'reply' | 'outcomes' | 'notice
 export type InView = {
   readonly shown: readonly ShownPart[];
   readonly marks: Marks;
-  /** What is shown of the stored entries, where that is known from view to view. */
+  /** The visible part of the stored entries, where it is known from view to view. */
   readonly settled?: Settled;
 };
 

@@ -1,12 +1,13 @@
-// Decides whether old tool results are shrunk now, and which (L8). It is a pure function of the
-// entries and the time; the answer is recorded as an entry, so that it never changes again. It acts
-// seldom: each time breaks the prompt cache from the first shrunk result on.
-import type { Entry, Outcome } from '../log/entries.ts';
+// Decides whether old tool results are shrunk now, which, and what is shown in their place (L8): a
+// pure function of the entries and the time. The answer is recorded as an entry, so that it never
+// changes again. It acts seldom: each time breaks the prompt cache from the first shrunk result on.
+import { type Entry, type Outcome, entryName } from '../log/entries.ts';
 import type { Marks } from '../transcript/marks.ts';
 import type { Entries } from './fold.ts';
 import { inView, type ShownPart } from './in-view.ts';
-import { estimateTokens } from '../../workflows/contract/tokens.ts';
-import { isShrunk, shrunkMarker, outcomeCharacters } from './shrunk-results.ts';
+import { estimateTokens } from '../../workflows/contract/loop.ts';
+import { resultName } from '../transcript/preview.ts';
+import { shrunkResult } from './notices.ts';
 
 type MicrocompactRules = {
   /** The least number of newest results that stay as they are. */
@@ -113,4 +114,25 @@ function lastReplyAt(parts: readonly ShownPart[]): number {
 /** Returns the characters that shrinking frees. */
 function countFreed(outcome: Outcome, position: number): number {
   return isShrunk(outcome) ? Math.max(0, outcomeCharacters(outcome) - shrunkMarker(outcome, position).length) : 0;
+}
+
+/** Characters. A shorter result costs no more than its marker. */
+const SHORTEST_SHRUNK = 200;
+
+export function isShrunk({ content, media }: Outcome): boolean {
+  return content.length >= SHORTEST_SHRUNK || media !== undefined;
+}
+
+/** Returns the marker of a shrunk result. `position` is that of the entry the outcome is in. */
+export function shrunkMarker({ content, whole, media }: Outcome, position: number): string {
+  const name = whole ? resultName(whole.hash) : entryName({ from: position, to: position + 1 });
+  const text = shrunkResult(whole?.bytes ?? content.length, name);
+  if (media === undefined) return text;
+  const names = media.map(({ hash, mediaType }) => `${mediaType} at "${resultName(hash)}"`);
+  return `${text} It came with ${names.join(', ')}.`;
+}
+
+/** Returns about the size of a result in a request. `bare` leaves out its images and documents. */
+export function outcomeCharacters({ content, media = [] }: Outcome, bare = false): number {
+  return bare ? content.length : media.reduce((total, { characters }) => total + characters, content.length);
 }

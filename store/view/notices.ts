@@ -3,7 +3,7 @@ import type { Notice, PreambleChanged } from '../../workflows/contract/activitie
 import type { ForkNotice } from '../../workflows/contract/fork.ts';
 import type { HostChanged } from '../../workflows/contract/hosts.ts';
 import type { RunLimit } from '../../workflows/contract/loop.ts';
-import { entryName, type EntryRange } from '../log/entry-names.ts';
+import { entryName, type EntryRange } from '../log/entries.ts';
 
 export const CONTINUE =
   'Your reply was cut off because it reached the output limit. Continue exactly where it stopped: no apology, no recap.';

@@ -17,8 +17,7 @@ import type { Telling } from '../transcript/preamble.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
 import { foreignWords, isChange, isSystemMessage, systemBlocks, chooseTelling } from '../transcript/system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
-import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
-import { entryName } from '../log/entry-names.ts';
+import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type ShownPart } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeForModel, shortForm, summaryText } from './notices.ts';
 import {
@@ -29,11 +28,11 @@ import {
   type SentReply,
   listAnsweredServerCalls,
 } from './sent-reply.ts';
-import { isShrunk, shrunkMarker } from './shrunk-results.ts';
+import { isShrunk, shrunkMarker } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
 
 /** Saves work from turn to turn, because entries never change. */
-export type ProjectMemo = {
+type ProjectMemo = {
   readonly replies: ReplyMemo;
   readonly results: WeakMap<Outcome, string>;
   readonly texts: WeakMap<Entry, readonly ContentBlockParam[]>;
@@ -105,14 +104,14 @@ export function projectView(view: InView, bodies: Bodies, options: ProjectOption
 export type Projection = {
   /** The parts whose stored texts are needed. */
   readonly parts: readonly ShownPart[];
-  finish(bodies: Bodies): Sent;
+  finish(bodies: Bodies): SentView;
 };
 
 /**
  * `ids` are those of the calls in the messages. `system`: what a model without messages of the role
  * system has to be told in its system prompt (G46).
  */
-export type Sent = {
+export type SentView = {
   readonly messages: readonly MessageParam[];
   readonly ids: SentIds;
   readonly system: readonly string[];
@@ -138,7 +137,7 @@ export function openProjection(view: InView, options: ProjectOptions = {}): Proj
 
 type ProjectMeans = { readonly model: CalledModel | undefined; readonly memo: ProjectMemo };
 
-/** What comes before a place from which on nothing before it changes. */
+/** The counts up to a place before which nothing changes any longer. */
 type Seam = { readonly parts: number; readonly messages: number; readonly calls: number };
 
 function projectAfter(
@@ -146,7 +145,7 @@ function projectAfter(
   { shown: shownParts, marks, settled }: InView,
   bodies: Bodies,
   means: ProjectMeans,
-): Sent {
+): SentView {
   const { model, memo } = means;
   const signed = before.parts === 0 ? findSignedSummary(model, shownParts[0]) : undefined;
   const messages: DraftMessage[] = signed ? [{ role: 'assistant', content: [signed] }] : [...before.messages];

@@ -1,11 +1,10 @@
 // Renders entries as plain text: for the read tool, which opens by name what the model no longer
 // sees, and for the small model, which shortens it. Thinking is left out.
-import type { Entry, Outcome } from '../log/entries.ts';
-import { parseEntryName } from '../log/entry-names.ts';
+import { type Entry, type Outcome, parseEntryName } from '../log/entries.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
 import type { ShownPart } from './in-view.ts';
 import { wordsOf } from './project.ts';
-import { isShrunk, shrunkMarker } from './shrunk-results.ts';
+import { isShrunk, shrunkMarker } from './microcompact.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { type Bodies, createBodyReader, mediaNote } from '../log/bodies.ts';

@@ -18,7 +18,7 @@ const PROXY = /^(https?|all|no)_proxy$/i;
 const NETWORK =
   /^((https?|no|all)_proxy|SSL_CERT_(FILE|DIR)|NETRC|XDG_[A-Z]+_HOME|GO(?!OS$|ARCH$|BIN$)[A-Z0-9_]+|CGO_[A-Z]+|CC)$/i;
 
-export type EnvironmentOptions = {
+type EnvironmentOptions = {
   readonly cwd: string;
   /** The value of CALL_VARIABLE. */
   readonly callId: string;

@@ -17,7 +17,7 @@ export type KillTarget = {
   readonly fresh?: boolean;
 };
 
-export type KillOptions = {
+type KillOptions = {
   /** Milliseconds between SIGTERM and SIGKILL; 0 sends only SIGKILL. */
   readonly graceMs: number;
   /**

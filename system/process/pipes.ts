@@ -10,7 +10,7 @@ import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 /** `own` is the file descriptor of our end, which the caller closes. */
 type Pipe = PipeEnd & { readonly own: number };
 
-export type PipeName = 'in' | 'out' | 'err';
+type PipeName = 'in' | 'out' | 'err';
 
 type Pipes<Names extends readonly PipeName[]> = {
   /** In the order of the names. */

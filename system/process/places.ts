@@ -35,7 +35,7 @@ export type Places = {
 type Cache = { readonly base: string; readonly name: string; readonly own: string };
 
 /** Tools never edit what is `own`, and `startup` only when a person allows it. */
-export type Guard = 'own' | 'startup';
+type Guard = 'own' | 'startup';
 
 const HOME_CACHES = ['.npm', '.m2/repository', '.nuget/packages'];
 /** Caches in a folder that a variable may put elsewhere. */

@@ -237,7 +237,7 @@ function scriptOf(
   const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
   // The shell warns of a locale that the machine lacks, as the command's own shell does.
   const become = `{ unset -v ${removed.join(' ')}; export ${variables.join(' ')}; } 2>/dev/null`;
-  // What the shell itself adds is left out.
+  // Variables that the shell itself adds are left out.
   const words = [program, '-u', '_', '-u', 'SHLVL', '--', ...command];
   const script = `${become}; exec ${words.map(quote).join(' ')} </dev/null`;
   if (script.length > MOST_SCRIPT) return null;

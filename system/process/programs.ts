@@ -88,7 +88,7 @@ export type FolderUse = {
   readonly pid: number;
   /** The name of the program, as it was started. */
   readonly name: string;
-  /** What Perdure has marked it with: a call, or a command in the background. */
+  /** Perdure's mark of it: a call, or a command in the background. */
   readonly mark?: string;
   /** The folder, or one below it, is where the program works. */
   readonly worksThere: boolean;
@@ -101,7 +101,7 @@ type OpenFile = { readonly path: string; readonly writes: boolean };
 /** A look takes no longer, in milliseconds: programs that are left then are passed over. */
 const LONGEST_LOOK = 500;
 
-/** A shell waits in a folder for whoever types into it. */
+/** Shells wait in a folder for input. */
 const SHELLS: ReadonlySet<string> = new Set(['bash', 'dash', 'fish', 'ksh', 'sh', 'tmux', 'zsh']);
 
 /**

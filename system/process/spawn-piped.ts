@@ -81,7 +81,7 @@ function wrapStarted(
   return { stdin, stdout, stderr, exit, closed, tree };
 }
 
-export type BoundedRunOptions = PipedOptions & {
+type BoundedRunOptions = PipedOptions & {
   readonly timeoutMs: number;
   /** Bytes that the program may print. */
   readonly mostOutput: number;

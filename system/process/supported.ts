@@ -11,7 +11,7 @@ type Manifest = {
 };
 
 /** `commonAt` is the folder of the @temporalio/common that the package uses. */
-export type InstalledPeer = { readonly name: string; readonly version: string; readonly commonAt: string | null };
+type InstalledPeer = { readonly name: string; readonly version: string; readonly commonAt: string | null };
 
 const COMMON = '@temporalio/common';
 

@@ -41,7 +41,7 @@ export type InputOf<Schema extends InputSchema> = Schema extends {
 /** `path` is empty for the input itself. */
 export type InputProblem = { readonly path: string; readonly message: string };
 
-export type CheckedInput =
+type CheckedInput =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problems: readonly InputProblem[] };
 
 export function isStandardSchema(schema: unknown): schema is StandardSchema {

@@ -1,8 +1,7 @@
 // How often activities beside the loop are tried.
 import { expect, test } from 'vitest';
 import { limitTries } from '../../activities/guards.ts';
-import type { Attempt } from '../../activities/attempt.ts';
-import { forAnotherWorker } from '../../activities/another-worker.ts';
+import { type Attempt, forAnotherWorker } from '../../activities/attempt.ts';
 import { StoreError } from '../../store/values/store.ts';
 
 type End = Error | 'died' | 'died at once';

@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
 import { callModel } from '../../activities/call-model.ts';
-import type { ModelPort } from '../../activities/deps.ts';
+import type { ModelPort } from '../../activities/model-deps.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 
 const RETRIES = 10;

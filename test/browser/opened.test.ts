@@ -2,7 +2,7 @@
 import { chromium } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { browserArgument } from '../../cli/open-page.ts';
-import { openAddress, servedNow } from '../../page/page-address.ts';
+import { openAddress, findServedPage } from '../../page/page-address.ts';
 import { servePage } from '../../page/serve-page.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { stagedPorts } from '../support/page-ports.ts';
@@ -16,7 +16,7 @@ test.runIf(process.platform === 'linux').each([
   const root = tempDir();
   const served = await servePage((await stagedPorts()).ports, openAddress(root));
   onTestFinished(() => served.close());
-  const page = await servedNow(root);
+  const page = await findServedPage(root);
   if (page === null) throw new Error('it is served');
   const argument = await browserArgument(root, page, 's-1' as SessionId, () => Promise.resolve(isKnown));
   const browser = await chromium.launch({ executablePath: findChromium() ?? '', args: ['--no-sandbox'] });

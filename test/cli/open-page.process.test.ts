@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { browserArgument, openPageAt } from '../../cli/open-page.ts';
-import { openAddress, servedNow } from '../../page/page-address.ts';
+import { openAddress, findServedPage } from '../../page/page-address.ts';
 import { servePage } from '../../page/serve-page.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { stagedPorts } from '../support/page-ports.ts';
@@ -81,7 +81,7 @@ test.runIf(process.platform === 'linux')(
 
 test('where nobody knows who connects, a browser is started with a file that only this user reads (O12)', async () => {
   const root = await servedFolder();
-  const page = await servedNow(root);
+  const page = await findServedPage(root);
   if (page === null) throw new Error('it is served');
   const argument = await browserArgument(root, page, SESSION, () => Promise.resolve(false));
   const path = fileURLToPath(argument);

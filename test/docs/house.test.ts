@@ -77,13 +77,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['mcp servers', 'tools/mcp/'],
   ['rules', 'tools/rules/'],
   ['built-in tools', 'tools/builtin/'],
-  [
-    'attempt',
-    'activities/attempt.ts',
-    'activities/activity.ts',
-    'activities/another-worker.ts',
-    'activities/step-record.ts',
-  ],
+  ['attempt', 'activities/attempt.ts', 'activities/activity.ts', 'activities/step-record.ts'],
   ['hooks', 'activities/hooks/'],
   ['calls', 'activities/calls/'],
   ['attachments', 'activities/attachments/'],
@@ -92,7 +86,6 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'activities/snapshots/capture-pool.ts',
     'activities/snapshots/check-out.ts',
     'activities/snapshots/personal-rules.ts',
-    'activities/snapshots/preview-roots.ts',
     'activities/snapshots/programs-in-use.ts',
     'activities/snapshots/rewind-means.ts',
     'activities/snapshots/shadow-keeper.ts',
@@ -104,7 +97,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'activities/worktrees/held-git.ts',
     'activities/worktrees/repository.ts',
   ],
-  ['deps', 'activities/deps.ts', 'activities/guards.ts'],
+  ['deps', 'activities/deps.ts', 'activities/model-deps.ts', 'activities/guards.ts'],
   ['model', 'activities/model/'],
   ['compaction', 'activities/compaction/'],
   ['runs', 'activities/run/', 'activities/hosts/host-record.ts', 'activities/hosts/require-folder.ts'],
@@ -186,7 +179,7 @@ test('the typed client imports no worker: what boots one lies in client/runtime/
   expect(found).toEqual([]);
 });
 
-const FACES = ['cli/', 'page/', 'client/agent-sdk/'];
+const FACES = ['cli/', 'page/', 'client/agent-sdk/', 'managed/'];
 
 /** Loads Temporal's native worker, so that the one command that uses it imports it alone. */
 const besideDoors = ['cli/decide-session.ts imports client/runtime/deciding-worker.ts'];

@@ -9,17 +9,19 @@ import type { Store } from '../../store/values/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { AGENT, post, stagedManaged, token } from './staged.ts';
 
-function countingStore(): Store & { readonly writes: () => number } {
+function countingStore(): Store & { readonly reads: () => number; readonly writes: () => number } {
   const store = memoryStore();
-  let writes = 0;
+  let [reads, writes] = [0, 0];
   const counted =
     <Args extends unknown[], Result>(write: (...args: Args) => Result) =>
     (...args: Args): Result => ((writes += 1), write(...args));
   return {
     ...store,
+    read: (key) => ((reads += 1), store.read(key)),
     put: counted(store.put),
     create: counted(store.create),
     writeStep: counted(store.writeStep),
+    reads: () => reads,
     writes: () => writes,
   };
 }
@@ -56,7 +58,7 @@ async function staged() {
     const worker = face.as('unused').withOptions({ apiKey: null, authToken: key });
     return { agent, environment, session, key, ...(await lease(worker, environment, session)) };
   };
-  return { ...face, writes: store.writes, own: await side('own'), other: await side('other') };
+  return { ...face, reads: store.reads, writes: store.writes, own: await side('own'), other: await side('other') };
 }
 
 type Staged = Awaited<ReturnType<typeof staged>>;
@@ -174,4 +176,17 @@ test('the token of a lease that is over reads and sends nothing of its session (
     });
     expect([event.type, response.status]).toEqual([event.type, status]);
   }
+});
+
+test('an environment key that is made up, or of another environment, costs no look at the store (G19)', async () => {
+  const face = await staged();
+  const { own, other } = face;
+  const poll = servedRoutes.find(({ name }) => name === 'environments.work.poll')!;
+  const before = face.reads();
+  for (const secret of [
+    `pdr-env-${own.environment}-${'A'.repeat(43)}`,
+    own.key.replace(own.environment, other.environment),
+  ])
+    expect(await isRefused(face, secret, poll, own)).toBe(true);
+  expect(face.reads() - before).toBe(0);
 });

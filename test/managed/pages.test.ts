@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventId, formatMicros, isId, newId } from '../../managed/ids.ts';
-import { cursors, type ListRequest, pageOf, pageOfChosen } from '../../managed/pages.ts';
+import { cursors, type ListRequest, pageOf, pageOfChosen, placeOf, sortByCreation } from '../../managed/pages.ts';
 
 const sealing = cursors(Buffer.alloc(32, 7));
 const list: ListRequest = { list: 'things', order: 'asc', filter: { a: 1 } };
-const placeOf = (n: number): string => String(n).padStart(6, '0');
+const placeOfNumber = (n: number): string => String(n).padStart(6, '0');
 
 /** Follows the pages of one direction to their end. */
 function walk(items: readonly number[], request: ListRequest, to: 'next' | 'prev'): readonly (readonly number[])[] {
   const pages: (readonly number[])[] = [];
   for (let page: string | null = request.page ?? null, isFirst = true; isFirst || page !== null; isFirst = false) {
-    const found = pageOf(sealing, { ...request, page }, items, placeOf);
+    const found = pageOf(sealing, { ...request, page }, items, placeOfNumber);
     pages.push(found.items);
     page = found[to];
   }
@@ -35,11 +35,25 @@ describe('pages', () => {
     );
   });
 
+  test('resources are sorted as their places are (G8)', () => {
+    const resource = fc.tuple(fc.string(), fc.record({ createdAt: fc.nat(20) }));
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(resource, { selector: ([id]) => id }),
+        fc.constantFrom('asc', 'desc'),
+        (all, order) => {
+          const places = all.map(placeOf).toSorted();
+          expect(sortByCreation(all, order).map(placeOf)).toEqual(order === 'asc' ? places : places.toReversed());
+        },
+      ),
+    );
+  });
+
   test('the pages before a page lead back to the first (G8)', () => {
     const items = Array.from({ length: 23 }, (_, n) => n);
     const request = { ...list, limit: 5 };
-    let page = pageOf(sealing, request, items, placeOf);
-    while (page.next !== null) page = pageOf(sealing, { ...request, page: page.next }, items, placeOf);
+    let page = pageOf(sealing, request, items, placeOfNumber);
+    while (page.next !== null) page = pageOf(sealing, { ...request, page: page.next }, items, placeOfNumber);
     expect(page.items).toEqual([20, 21, 22]);
     const back = walk(items, { ...request, page: page.prev! }, 'prev');
     expect(back.toReversed().flat()).toEqual(items.slice(0, 20));
@@ -50,7 +64,7 @@ describe('pages', () => {
     const request = { ...list, limit: 7 };
     let looks = 0;
     const choose = async (some: readonly number[]) => ((looks += some.length), some.filter((n) => n % 3 === 0));
-    const read = (page: string | null) => pageOfChosen(sealing, { ...request, page }, items, placeOf, choose);
+    const read = (page: string | null) => pageOfChosen(sealing, { ...request, page }, items, placeOfNumber, choose);
     const first = await read(null);
     expect([first.items, first.prev, looks]).toEqual([[0, 3, 6, 9, 12, 15, 18], null, 32]);
     const pages = [first];
@@ -65,7 +79,7 @@ describe('pages', () => {
     const items = Array.from({ length: 30_000 }, (_, n) => n);
     let looks = 0;
     const read = (page: string | null, least: number) =>
-      pageOfChosen(sealing, { ...list, page }, items, placeOf, async (some) => {
+      pageOfChosen(sealing, { ...list, page }, items, placeOfNumber, async (some) => {
         looks += some.length;
         return some.filter((n) => n === 5 || n >= least);
       });
@@ -76,8 +90,8 @@ describe('pages', () => {
   });
 
   test('items that come and go between two pages shift no other (G8)', () => {
-    const first = pageOf(sealing, { ...list, limit: 2 }, [1, 3, 5, 7], placeOf);
-    const next = pageOf(sealing, { ...list, limit: 2, page: first.next! }, [2, 4, 5, 7], placeOf);
+    const first = pageOf(sealing, { ...list, limit: 2 }, [1, 3, 5, 7], placeOfNumber);
+    const next = pageOf(sealing, { ...list, limit: 2, page: first.next! }, [2, 4, 5, 7], placeOfNumber);
     expect([first.items, next.items]).toEqual([
       [1, 3],
       [4, 5],
@@ -85,7 +99,7 @@ describe('pages', () => {
   });
 
   test('a cursor of another list, order or filter, or a changed one, is refused (G8)', () => {
-    const { next } = pageOf(sealing, { ...list, limit: 1 }, [1, 2], placeOf);
+    const { next } = pageOf(sealing, { ...list, limit: 1 }, [1, 2], placeOfNumber);
     const changed = `${next!.slice(0, -2)}AA`;
     const others: readonly Partial<ListRequest>[] = [
       { list: 'others' },
@@ -96,9 +110,9 @@ describe('pages', () => {
       { page: '💥' },
     ];
     for (const other of others)
-      expect(() => pageOf(sealing, { ...list, page: next!, ...other }, [1, 2], placeOf)).toThrow(/^page: /);
+      expect(() => pageOf(sealing, { ...list, page: next!, ...other }, [1, 2], placeOfNumber)).toThrow(/^page: /);
     const stranger = cursors(Buffer.alloc(32, 8));
-    expect(() => pageOf(stranger, { ...list, page: next! }, [1, 2], placeOf)).toThrow(/^page: /);
+    expect(() => pageOf(stranger, { ...list, page: next! }, [1, 2], placeOfNumber)).toThrow(/^page: /);
   });
 });
 

@@ -123,6 +123,26 @@ test('a program of five lines has its answer, and list and stream say the same (
   await expect(client.beta.sessions.retrieve(session)).rejects.toBeInstanceOf(Anthropic.NotFoundError);
 });
 
+test('a rewind by the HTTP API takes the id of a session, and its events follow (T1 G85)', async () => {
+  const { client, apiKey } = await managed([reply('One.'), reply('Two.')]);
+  const session = await newSession(client, false);
+  for (const [count, words] of ['First.', 'Second.'].entries()) {
+    await client.beta.sessions.events.send(session, { events: [say(words)] });
+    await until(async () => (await listed(client, session)).filter(isIdle).length === count + 1);
+  }
+  const answer = await fetch(`${client.baseURL}/api/v1/sessions/${session}/rewind`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect([answer.status, await answer.text()]).toEqual([200, expect.any(String)]);
+  const events = await listed(client, session);
+  expectWellFormed(events);
+  expect(events.flatMap((event) => (event.type === 'agent.message' ? event.content : []))).toMatchObject([
+    { text: 'One.' },
+  ]);
+});
+
 test('an interrupt ends the turn, and an archive the session and its stream (G22 G45)', async () => {
   const { hold, release } = gate();
   onTestFinished(release);

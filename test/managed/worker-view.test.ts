@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { ManagedError } from '../../managed/errors.ts';
-import type { EventFact } from '../../managed/events/parts.ts';
-import { emptyProjection, type OpenWait, type ReplyCall } from '../../managed/events/parts.ts';
+import { type EventFact, emptyProjection, type OpenWait, type ReplyCall } from '../../managed/events/parts.ts';
 import type { Timeline } from '../../managed/events/timelines.ts';
 import type { FoundSession } from '../../managed/sessions.ts';
 import { findTarget } from '../../managed/settle.ts';
 import { endUngiven, lookAfterLease, requireOffer } from '../../managed/work/results.ts';
-import { isOver, listForWorker, offerToWorker, streamToWorker } from '../../managed/work/view.ts';
+import {
+  beginStream,
+  isOver,
+  listForWorker,
+  offerToWorker,
+  streamToWorker,
+  type WorkerStream,
+} from '../../managed/work/view.ts';
 import { lapse, requestStop, stateOf, takeLease } from '../../store/sandbox/item.ts';
 import { type LeaseName, offerCall } from '../../store/sandbox/offers.ts';
 import { WorkQueues } from '../../store/sandbox/queue.ts';
@@ -116,6 +122,19 @@ test('a worker that was asked to stop is shown no command, and the next one is (
   expect(await isOver(parts, own)).toBe(false);
   await queue.change(own.work, 'ana', (item) => ({ ...item, stoppedAt: 1 }));
   expect(ids(await offerToWorker(parts, await lease(), open, open.facts))).toEqual(['c0']);
+});
+
+test('a stream shows no more calls once its worker listens to another, also at another server (G57)', async () => {
+  const { parts, lease } = await staged();
+  const own = await lease();
+  const open = timeline(['bash'], [0]);
+  const show = (stream: WorkerStream) => streamToWorker(parts, stream, open, { unsent: open.facts, sent: new Set() });
+  const first = await beginStream(parts, own);
+  const elsewhere = { queues: new WorkQueues({ store: parts.ports.store, now: () => 1 }) };
+  const second = await beginStream(elsewhere, own);
+  expect(await show(first)).toEqual([]);
+  expect([await isOver(parts, first), await isOver(parts, second)]).toEqual([true, false]);
+  expect(ids(await show(second))).toEqual(['c0']);
 });
 
 test('a lease is over once it has lapsed, was followed by another or is unknown', async () => {

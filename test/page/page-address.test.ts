@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { readFileSync, writeFileSync, statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { entranceOf, openAddress, readApiToken, servedNow } from '../../page/page-address.ts';
+import { entranceOf, openAddress, readApiToken, findServedPage } from '../../page/page-address.ts';
 import { servePage } from '../../page/serve-page.ts';
 import { stagedPorts } from '../support/page-ports.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -52,7 +52,7 @@ test('a second page of a data folder leaves the remembered address to the first,
 test('a new address of a page is to be had while it is served, by whoever can read the data folder (O9 O12)', async () => {
   const root = tempDir();
   const entranceNow = async (): Promise<string | null> => {
-    const served = await servedNow(root);
+    const served = await findServedPage(root);
     return served && entranceOf(served);
   };
   expect(await entranceNow()).toBeNull();

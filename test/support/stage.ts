@@ -9,7 +9,7 @@ import { chromium, type Browser, type BrowserContextOptions, type Page } from 'p
 import { expect } from 'vitest';
 import { prepareWorker } from '../../client/runtime/own-worker.ts';
 import { openWholeServer, type OpenedServer } from '../../client/runtime/open-server.ts';
-import { pagePorts, type PortsOptions } from '../../page/ports.ts';
+import { type PagePorts, pagePorts, type PortsOptions } from '../../page/ports.ts';
 import { servePage, type ServedPage } from '../../page/serve-page.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
@@ -41,7 +41,12 @@ export type Stage = {
 
 export type Visit = { readonly tab: Page; readonly problems: readonly string[]; close(): Promise<void> };
 
-export async function openStage({ look }: Pick<PortsOptions, 'look'> = {}): Promise<Stage> {
+type StageOptions = Pick<PortsOptions, 'look'> & {
+  /** What is served beside the page, and who may sign in. */
+  readonly beside?: (opened: OpenedServer, ports: PagePorts, folder: string) => Parameters<typeof servePage>[2];
+};
+
+export async function openStage({ look, beside }: StageOptions = {}): Promise<Stage> {
   const root = mkdtempSync(join(tmpdir(), 'perdure-stage-'));
   const cwd = join(root, 'workspace');
   mkdirSync(cwd);
@@ -64,7 +69,8 @@ export async function openStage({ look }: Pick<PortsOptions, 'look'> = {}): Prom
   const at = { ...opened.target, storePlace, liveDir, dataDir, env, log, taskQueue: TASK_QUEUE };
   const work = (): Promise<RunningWorker> => startWorker({ ...at, defaults: { backoff: fastBackoff } });
   const worker = await work();
-  const page = await servePage(pagePorts(opened, env, { ...(look && { look }) }));
+  const ports = pagePorts(opened, env, { ...(look && { look }) });
+  const page = await servePage(ports, undefined, beside?.(opened, ports, join(root, 'agents')));
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('no chromium: apt-get install chromium');
   const browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });

@@ -1,11 +1,17 @@
 // The tools that reach commands in the background (L84): their output and their end.
 import { z } from 'zod';
-import type { BackgroundCommands, BackgroundRecord } from '../../system/process/background-files.ts';
+import {
+  type BackgroundCommands,
+  type BackgroundRecord,
+  openBackgroundFolder,
+} from '../../system/process/background-files.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { describeCommand, describeCommandEnd, decodeOutput } from './shell/background-words.ts';
+import { killTree } from '../../system/process/kill-tree.ts';
+import { awaitEnd, GRACE_MS } from './shell/background.ts';
 
-const id = z
+const commandId = z
   .string()
   .regex(/^bg-[0-9a-f]{8}$/, 'give the id that bash gave')
   .describe('The id that bash gave');
@@ -16,7 +22,7 @@ export function createBashOutputTool({ background }: BuiltinOptions): Tool {
     description:
       'What a command in the background has written: its end, or what came since a position. It waits for nothing.',
     inputSchema: z.strictObject({
-      id,
+      id: commandId,
       since: z.int().min(0).optional().describe('A position in bytes, as the answer before gave it'),
     }),
     risk: 'read',
@@ -44,7 +50,7 @@ export function createBashStopTool({ background }: BuiltinOptions): Tool {
   return defineTool({
     name: 'bash_stop',
     description: 'Ends a command in the background with all its processes.',
-    inputSchema: z.strictObject({ id }),
+    inputSchema: z.strictObject({ id: commandId }),
     // It takes back what was allowed, and nothing else.
     risk: 'read',
     safe: () => false,
@@ -75,4 +81,16 @@ function unknownCommand(wanted: string): ToolFailure {
 function describeState(record: BackgroundRecord): string {
   if (record.end) return `${describeCommand(record)} ${describeCommandEnd(record.end)}`;
   return `${describeCommand(record)} is running, for ${Math.round((Date.now() - record.startedAt) / 1_000)} s`;
+}
+
+/**
+ * Ends a command for a person: its worker writes down how it ended, and the model is told. Returns
+ * null for one that is not known on this machine.
+ */
+export async function endCommand(root: string, session: string, id: string): Promise<BackgroundRecord | null> {
+  const files = openBackgroundFolder(root, session);
+  const record = files.read(id);
+  if (record === null || record.end) return record;
+  await killTree({ callId: record.mark, leader: record.leader }, { graceMs: GRACE_MS });
+  return await awaitEnd(files, id, record);
 }

@@ -72,7 +72,7 @@ const inputSchema = z.strictObject({
 
 type BashInput = z.infer<typeof inputSchema>;
 
-/** `states`: a command begins with the folder and the variables that the last one ended with (G51). */
+/** `states`: a command begins with the folder and variables that the last one left (G51). */
 export function createBashTool(options: BuiltinOptions, states?: ShellStates): Tool {
   const parse = createParser();
   const judge = (input: BashInput, context: JudgeContext): ShellJudgement =>
@@ -453,7 +453,7 @@ const isBeingBuilt = (pid: number): boolean =>
   programName(pid) === 'bwrap' && childrenOf(pid)?.every(isBeingBuilt) === true;
 
 class EarlyOutput {
-  /** Resolves when something was printed that is no complaint of the sandbox. */
+  /** Resolves at the first output that isn't a complaint of the sandbox. */
   readonly isOther: Promise<void>;
   readonly #onOutput: OnOutput;
   readonly #pending: Buffer[] = [];

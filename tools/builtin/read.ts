@@ -1,7 +1,7 @@
 // The read tool: numbered lines of a file, or of a stored result, a range at a time; images and PDF
 // documents as they are (L85).
 import { z } from 'zod';
-import { parseEntryName } from '../../store/log/entry-names.ts';
+import { parseEntryName } from '../../store/log/entries.ts';
 import { examineMedia, sizeProblem, detectMediaType, MEDIA_START } from '../../store/transcript/media.ts';
 import { resultHash } from '../../store/transcript/preview.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tool.ts';
@@ -41,7 +41,7 @@ const inputSchema = z.strictObject({
 type ReadInput = z.infer<typeof inputSchema>;
 
 /** How a text is shown, and how the model asks for the rest of it. */
-export type TextForm = {
+type TextForm = {
   readonly lines: number;
   /** Bytes of a line that are shown where `limit` lines are. */
   longestLine(limit: number): number;

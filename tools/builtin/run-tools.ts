@@ -20,7 +20,7 @@ import type { BuiltinOptions } from './files/options.ts';
 import { createToolset } from './toolset.ts';
 import { createWebFetchTool } from './web-fetch.ts';
 
-/** By name, the tools that take the place of the worker's own. Null: the run has none of the name. */
+/** The tools that replace the worker's own, by name. Null: the run has no tool of that name. */
 type Replacements = ReadonlyMap<string, Tool | null>;
 
 /**

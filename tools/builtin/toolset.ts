@@ -137,7 +137,7 @@ const ownBash = z.strictObject({
 });
 type BashInput = z.infer<typeof ownBash>;
 
-/** Adds `restart`: the command begins in the workspace, and no variables are left from earlier ones. */
+/** Adds `restart`: the command begins in the workspace, without variables of earlier ones. */
 function restartable(bash: Tool, states: ShellStates | undefined): Tool {
   const anew = <Context extends JudgeContext>(input: unknown, context: Context): Context =>
     (input as BashInput).restart ? { ...context, dir: context.cwd } : context;

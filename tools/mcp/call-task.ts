@@ -24,7 +24,7 @@ const LEAST_POLL_MS = 50;
 const MOST_POLL_MS = 30_000;
 const CANCEL_MS = 5_000;
 
-export type TaskWatch = RequestOptions & {
+type TaskWatch = RequestOptions & {
   readonly signal: AbortSignal;
   /** Milliseconds that the server is asked to keep the task. */
   readonly keepMs: number;

@@ -15,7 +15,7 @@ export type KeepOptions = {
   readonly log: Log;
   /** Returns milliseconds, of any origin. */
   readonly now?: () => number;
-  /** Milliseconds without a use after which the connection is closed until the next. Absent: never. */
+  /** Milliseconds without a use until the connection closes; the next opens it. Absent: never. */
   readonly idleMs?: number;
 };
 

@@ -1,5 +1,5 @@
-// What an MCP program prints to its standard output besides messages, which alone belong there: an
-// answer behind such words is found, and whoever waits for one in vain is told what came instead.
+// Separates messages of an MCP program from other words on its standard output: an answer behind
+// such words is found, and a caller that waits in vain learns what came instead.
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { clip, onOneLine } from '../../system/text.ts';
 

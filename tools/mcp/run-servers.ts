@@ -1,5 +1,5 @@
-// Opens the MCP servers that runs bring (G54). What connects to servers is loaded with the first run
-// that has some.
+// Opens the MCP servers that runs bring (G54). The code that connects to servers is loaded with the
+// first run that has some.
 import type { RunServers } from './run-servers-port.ts';
 import type { RunServersOptions, ServerPool } from './server-pool.ts';
 

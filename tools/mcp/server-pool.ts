@@ -4,7 +4,7 @@ import type { Log } from '../../system/log.ts';
 import type { Network } from '../../system/network.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { RunServer, ServerToolConfig } from '../../workflows/contract/mcp-servers.ts';
-import type { FetchRules } from '../builtin/web/fetch-page.ts';
+import { type FetchRules, findRoute } from '../builtin/web/fetch-page.ts';
 import { findServerName } from '../listed.ts';
 import { deriveRegistry, type ToolRegistry } from '../registry.ts';
 import type { PermissionDecision, Tool } from '../tool.ts';
@@ -18,11 +18,15 @@ import {
   describeLeftOut,
   type ServerSurroundings,
 } from './open-servers.ts';
-import { createPublicFetch } from './public-fetch.ts';
 import { createServerTool } from './server-tools.ts';
 import { type HttpServer, type KnownServers, type McpBounds, mcpBounds } from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';
 import type { AwayServer } from './run-servers-port.ts';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import { Readable } from 'node:stream';
+import type { FetchLike } from '@modelcontextprotocol/client';
+import { PrivateAddress } from '../builtin/web/addresses.ts';
 
 /** Servers that are found again. One that is forgotten ends as others do, when nothing uses it. */
 const MOST_KEPT = 500;
@@ -149,4 +153,63 @@ function createRunTool(server: KeptServer, listed: ListedTool, run: RunServer | 
   if (!enabled) return null;
   const tool = createServerTool(server, listed);
   return decision ? { ...tool, canUse: () => decision } : tool;
+}
+
+/**
+ * Fetches from the public internet alone (G54): as for web_fetch (L86), the address that is judged
+ * is the one that is connected to. Follows no redirect. Throws TypeError as fetch does, with the
+ * reason as its cause.
+ */
+function createPublicFetch(rules: Pick<FetchRules, 'fakeIpRanges' | 'lookup' | 'network'>): FetchLike {
+  return async (input, init = {}) => {
+    const url = new URL(input);
+    try {
+      const route = await findRoute(url, { ...rules, privateHosts: [] });
+      if (route.kind === 'proxy') return await route.fetch(url, { ...init, redirect: 'manual' });
+      return await send(url, init, route.options);
+    } catch (error) {
+      if (init.signal?.aborted === true) throw error;
+      throw toFetchError(error);
+    }
+  };
+}
+
+function toFetchError(error: unknown): TypeError {
+  if (!(error instanceof PrivateAddress)) return new TypeError('fetch failed', { cause: error });
+  const allowed = 'only the configuration of the worker can allow it ("managed.mcpServers")';
+  return new TypeError('fetch failed', { cause: new Error(`${error.message}: ${allowed}`, { cause: error }) });
+}
+
+/** Sends on a connection of its own: a kept one was judged for another request. */
+function send(url: URL, { method, headers, body, signal }: RequestInit, options: RequestOptions): Promise<Response> {
+  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const how = { ...options, method, headers: Object.fromEntries(new Headers(headers)), agent: false };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, signal ? { ...how, signal } : how);
+    outgoing.once('response', (answer) => resolve(readResponse(answer))).on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+/** Rejects for a status or a header that no Response can have. */
+async function readResponse(answer: IncomingMessage): Promise<Response> {
+  try {
+    return toResponse(answer);
+  } catch (error) {
+    answer.destroy();
+    throw error;
+  }
+}
+
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+function toResponse(answer: IncomingMessage): Response {
+  const { statusCode: status = 0, statusMessage: statusText = '' } = answer;
+  const headers = new Headers();
+  for (const [name, values = []] of Object.entries(answer.headersDistinct))
+    for (const value of values) headers.append(name, value);
+  const hasBody = !WITHOUT_BODY.has(status);
+  if (!hasBody) answer.resume();
+  const body = hasBody ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>) : null;
+  return new Response(body, { status, statusText, headers });
 }

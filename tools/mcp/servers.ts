@@ -96,7 +96,7 @@ export type HttpServer = ServerOptions & {
   readonly missingCredentials?: 'tell' | 'end';
 };
 
-/** What a worker's configuration says of a server that a session may name. */
+/** A worker's configuration of a server that sessions may name. */
 export type KnownServer = Pick<
   HttpServer,
   'headers' | 'trusted' | 'timeoutMs' | 'progressTimeoutMs' | 'connectTimeoutMs'

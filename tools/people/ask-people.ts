@@ -1,10 +1,10 @@
 // Asks people from within a call that runs (L77): the question is stored, the workflow puts it
 // among the approvals, and the call looks for the answer until it comes, or the question is
-// withdrawn.
+// withdrawn. Also asks the Temporal server about sessions and schedules other than its own.
 import { randomUUID } from 'node:crypto';
-import type { WorkflowHandle } from '@temporalio/client';
+import { type WorkflowHandle, type Client, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import { ELICIT_SIGNAL, type Elicitation, type ElicitationEnd } from '../../workflows/contract/people.ts';
-import type { CallKey } from '../../workflows/contract/ids.ts';
+import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { QUERIES } from '../../workflows/contract/session.ts';
 import { pause } from '../../system/async.ts';
 import { clip, onOneLine } from '../../system/text.ts';
@@ -97,4 +97,37 @@ async function readAnswerText(
   body: Extract<ElicitationEnd, { kind: 'answered' }>['body'],
 ): Promise<string> {
   return body.kind === 'text' ? body.text : Buffer.from(await store.get(body.hash)).toString();
+}
+
+/**
+ * A schedule as the server tells of it. `started` has the newest firings, oldest first. `startedAt`
+ * is in milliseconds since the epoch.
+ */
+export type FiringsSeen = {
+  readonly paused: boolean;
+  readonly started: readonly { readonly workflow: string; readonly run: string; readonly startedAt: number }[];
+};
+
+/** Tells whether a session is over; a server that does not answer counts as no. */
+export async function isSessionOver(client: Client, session: SessionId): Promise<boolean> {
+  try {
+    return (await client.workflow.getHandle(session).describe()).status.name !== 'RUNNING';
+  } catch (error) {
+    return error instanceof WorkflowNotFoundError;
+  }
+}
+
+export async function readFirings(client: Client, schedule: string): Promise<FiringsSeen | null> {
+  try {
+    const { state, info } = await client.schedule.getHandle(schedule).describe();
+    const started = info.recentActions.map(({ action: { workflow }, takenAt }) => ({
+      workflow: workflow.workflowId,
+      run: workflow.firstExecutionRunId,
+      startedAt: takenAt.getTime(),
+    }));
+    return { paused: state.paused, started };
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return null;
+    throw error;
+  }
 }

@@ -5,7 +5,7 @@ import type { ShellWord } from '../shell-command.ts';
 import { ANYTHING, toShellText } from './guess-commands.ts';
 
 /** Maps a verb to the number of operands between it and the command. */
-export type Verbs = ReadonlyMap<string, number>;
+type Verbs = ReadonlyMap<string, number>;
 
 const TMUX =
   'display-popup if if-shell new new-session new-window neww pipe-pane pipep popup respawn-pane respawn-window respawnp respawnw run run-shell ' +

@@ -19,7 +19,7 @@ import {
   wholeNumberSchema,
 } from './schema-parts.ts';
 import { toolNamesSchema, webSearchSchema } from './offered-tools.ts';
-import { toolsSchema } from './tools.ts';
+import { toolsSchema, knownServersSchema, mcpServersSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
 import type { ToolNames, WebSearchSettings } from '../../store/configuration.ts';
@@ -27,14 +27,12 @@ import type { HostSettings } from './session-host.ts';
 import type { SnapshotSettings } from '../../store/snapshots/take-snapshot.ts';
 import type { ModelTable } from '../../store/model-facts.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
+import { type CompactionRules, type Effort, efforts } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
-import { efforts } from '../../workflows/contract/loop.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
-import { permissionModes } from '../../workflows/contract/permission-rules.ts';
+import { permissionModes, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import { type ExtraFolders, extraFoldersProblem } from '../../workflows/contract/extra-folders.ts';
 import { type ToolEnv, toolEnvProblem } from '../../workflows/contract/tool-env.ts';
-import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { PermissionMode, PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { describeIssue, ISSUE_OPTIONS } from './issue-text.ts';
@@ -43,7 +41,6 @@ import type { WebSettings } from '../../tools/builtin/files/options.ts';
 import type { KnownServers, McpServers } from '../../tools/mcp/servers.ts';
 import { hooksSchema } from './hooks.ts';
 import { agentLimitsSchema, agentsSchema } from './agents.ts';
-import { knownServersSchema, mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
 
 /** What holds for sessions of the Managed Agents API. */

@@ -37,7 +37,7 @@ const databaseSchema = z.object({
    */
   complete: z.boolean(),
 });
-export type DatabaseRecord = Readonly<z.infer<typeof databaseSchema>>;
+type DatabaseRecord = Readonly<z.infer<typeof databaseSchema>>;
 
 /**
  * Returns the last record, of a server that may be gone. A damaged one counts as missing: the

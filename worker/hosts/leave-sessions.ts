@@ -14,7 +14,7 @@ import type { UpdateOnce } from '../../workflows/contract/steered.ts';
 import { locateSession } from './locate-session.ts';
 import { type HostParts, listHosted } from './watch-hosted.ts';
 
-export type Leaving = {
+type Leaving = {
   /** The queues from which other hosts take sessions over. */
   readonly taskQueues: readonly string[];
   /** By which this process polls them. */

@@ -89,10 +89,10 @@ async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
   let siblingsCancelled = false;
   await session.runScope.run(async () => {
     const siblings = new CancellationScope();
-    const beside = new CancellationScope();
+    const besideScope = new CancellationScope();
     const runOne = async (call: Call): Promise<void> => {
       const running = new RunningCall(reply, batch, call, activityOf(reply, shared, call));
-      const result = await (call.beside ? beside : siblings)
+      const result = await (call.beside ? besideScope : siblings)
         .run(() => running.awaitEnd())
         .then(
           (end) =>
@@ -107,7 +107,7 @@ async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
         );
       reply.results.set(call.index, result);
       batch.countSettled();
-      if (endsRun(result)) beside.cancel();
+      if (endsRun(result)) besideScope.cancel();
       if (siblingsCancelled || reasonNotToBegin(null, [result]) === null) return;
       siblingsCancelled = true;
       siblings.cancel();

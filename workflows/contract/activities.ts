@@ -156,8 +156,8 @@ export type RunOpened = { readonly alerts?: readonly AlertKind[] } & (
 export type FindReply = { readonly call: CallModel; readonly step: number };
 
 /**
- * Stores what no model call will carry: the end of a run or a session (L39, L47–L49). `host`: the id
- * of the host that has the session's folder.
+ * Stores entries that no model call will carry: the end of a run or a session (L39, L47–L49).
+ * `host`: the id of the host that has the session's folder.
  */
 export type Commit = Pick<AppendingStep, 'head' | 'append' | 'step'> & { readonly host?: string };
 

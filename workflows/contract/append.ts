@@ -1,7 +1,7 @@
 // The entries that a step appends to the transcript, as the workflow names them: hashes, ids and
 // the loop's own words.
 import type { OutcomeItem } from './calls.ts';
-import type { FilesEntry } from './captured-files.ts';
+import type { FilesEntry } from './rewind.ts';
 import type { AgentNews, AgentSpending } from './delegation.ts';
 import type { QuerySource } from './facts.ts';
 import type { ForkNotice } from './fork.ts';

@@ -56,9 +56,9 @@ export const LARGEST_BATCH = 100;
  * alone, in the model's order. Calls for somebody outside are all in the first.
  */
 export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[] {
-  const beside = calls.filter((call) => call.beside && isOpen(call));
+  const besideCalls = calls.filter((call) => call.beside && isOpen(call));
   const [first = [], ...later] = groupOwn(calls);
-  const opening = [...beside, ...first].toSorted((one, other) => one.index - other.index);
+  const opening = [...besideCalls, ...first].toSorted((one, other) => one.index - other.index);
   return opening.length === 0 ? [] : [opening, ...later];
 }
 

@@ -13,10 +13,10 @@ export const STORE_CORRUPT = 'StoreCorrupt';
 /** The session's host has lost its folder: the step goes where it can be restored (T18). */
 export const HOST_EMPTIED = 'HostEmptied';
 
-/** The others who work in the session's folder have left its host: the step goes where they are (T18). */
+/** The sessions that share the folder have left its host: the step goes where they are (T18). */
 export const FOLDER_LEFT = 'FolderLeft';
 
-/** The host went away before anything of an agent was stored: its parent may begin it again (T18). */
+/** The host left before anything of an agent was stored: its parent may begin it again (T18). */
 export const HOST_AWAY = 'HostAway';
 
 /**

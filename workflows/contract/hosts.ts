@@ -1,6 +1,6 @@
 // A session moves to another host, where hosts share a store: because its own went away (T18), or
 // because somebody wants it to (T20). Its folders are restored there from their last snapshots.
-import type { FilesEntry } from './captured-files.ts';
+import type { FilesEntry } from './rewind.ts';
 import type { Hash, SessionId } from './ids.ts';
 
 /**

@@ -7,8 +7,8 @@ export const LEASE_TYPE = 'perdure.sandboxLease';
 export const LEASE_ACTIVITY = 'lease';
 
 /**
- * `ttlMs`: a lease without a heartbeat for so long has lapsed. `graceMs`: results that are under way
- * are taken for so long after that.
+ * `ttlMs`: a lease without a heartbeat for so long has lapsed. `graceMs`: results under way are
+ * taken for so long after that.
  */
 export type LeaseInput = {
   readonly environment: string;

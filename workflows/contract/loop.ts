@@ -269,3 +269,9 @@ export type RunSnapshot = {
 };
 
 export type Limits = Pick<Rules, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
+
+export const CHARACTERS_PER_TOKEN = 4;
+
+export function estimateTokens(characters: number): number {
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
+}

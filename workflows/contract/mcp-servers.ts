@@ -17,7 +17,7 @@ export type RunServer = {
   readonly tools: Readonly<Record<string, ServerToolConfig>>;
 };
 
-export const MOST_RUN_SERVERS = 20;
+const MOST_RUN_SERVERS = 20;
 /** Characters of JSON of all servers of a run. */
 const LONGEST_SERVERS = 64 * 1024;
 const LONGEST_URL = 2_000;
@@ -47,13 +47,15 @@ function isRunServer(value: unknown): value is RunServer {
     SERVER_NAME.test(name) &&
     typeof url === 'string' &&
     url.length <= LONGEST_URL &&
-    /^https?:\/\/./.test(url) &&
+    isServerUrl(url) &&
     isToolConfig(config) &&
     typeof tools === 'object' &&
     tools !== null &&
     Object.values(tools).every(isToolConfig)
   );
 }
+
+const isServerUrl = (url: string): boolean => /^https?:\/\//.test(url) && URL.canParse(url);
 
 function isToolConfig(value: unknown): value is ServerToolConfig {
   const { enabled, policy } = (value ?? {}) as Fields<ServerToolConfig>;

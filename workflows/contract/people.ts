@@ -1,6 +1,6 @@
 // Messages from people, and what people decide or answer: calls that wait for a decision (L55), and
 // questions of the model (L81).
-import type { CallKey, Hash, SessionId } from './ids.ts';
+import { type CallKey, type Hash, isHash, type SessionId } from './ids.ts';
 
 /**
  * A call that waits for a decision (L55). `call` is its name, used once. `head` and `index` say
@@ -149,6 +149,21 @@ export type MediaType = (typeof MEDIA_TYPES)[number];
 
 /** Images and documents in one message. With more images the API accepts only small ones. */
 export const MOST_MEDIA = 20;
+
+/** Checks the shape alone. */
+export function isBody(value: unknown): value is MessageBody {
+  const { kind, text, hash, bytes, media = [] } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(media) || media.length > MOST_MEDIA || !media.every(isMedium)) return false;
+  if (kind === 'text') return typeof text === 'string';
+  return kind === 'stored' && isHash(hash) && typeof bytes === 'number';
+}
+
+function isMedium(value: unknown): boolean {
+  const { hash, mediaType, ...sizes } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isSize = (size: unknown): boolean => Number.isSafeInteger(size) && Number(size) >= 0;
+  const isKnown = MEDIA_TYPES.some((type) => type === mediaType);
+  return isHash(hash) && isKnown && [sizes['bytes'], sizes['characters'], sizes['at']].every(isSize);
+}
 
 /** Estimates the size of a message in a request, in characters. */
 export function bodyCharacters(body: MessageBody): number {

@@ -43,10 +43,11 @@ export const SIGNALS = {
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81),
- * `giveResult` a GivenResult (G53), `reportWorkers` a SilentWorkers (G78), `repair` a Repair, `rewind` a
- * RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions` OptionChanges for the next run, `topUp` a TopUp for the one under way, `changeRules` RuleChanges
- * for it, `move` a MoveRequest (T20); each is refused with a sentence. Those that change something,
- * from `rewind` on, take a Signed besides. At most a few in flight.
+ * `giveResult` a GivenResult (G53), `reportWorkers` a SilentWorkers (G78), `repair` a Repair,
+ * `rewind` a RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions`
+ * OptionChanges for the next run, `topUp` a TopUp and `changeRules` RuleChanges for the one under
+ * way, `move` a MoveRequest (T20). Each is refused with a sentence. Those that change something,
+ * from `rewind` on, also take a Signed. At most a few are in flight.
  */
 export const UPDATES = {
   approve: 'approve',

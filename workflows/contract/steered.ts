@@ -1,5 +1,4 @@
-// What people do to a session apart from messages and decisions, as the transcript records it
-// (O12).
+// Records people's actions on a session, apart from messages and decisions, in the transcript (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './run-options.ts';
 import type { RewindRecord } from './rewind.ts';

@@ -5,8 +5,9 @@ import type { OutsideKind, OutsideResult } from './delegation.ts';
 import { isHash, type Hash, type SessionId } from './ids.ts';
 import type { Spend } from './loop.ts';
 import type { SystemMessage } from './session.ts';
+import { isBody } from './people.ts';
 
-/** Marks the sessions that store waits, or have calls for somebody outside: `patched` with this id. */
+/** The id of `patched` for sessions that store waits, or have calls for somebody outside. */
 export const WAITS_CHANGE = 'perdure-waits';
 
 /** `ask`: a person has to decide. Otherwise somebody outside has to give the result. */
@@ -20,7 +21,7 @@ export type WaitingCall = {
   readonly call: string;
   readonly why: WaitReason;
   readonly thread?: SessionId;
-  /** The thread's transcript that holds the call, until it is stored: then `asked` says what it holds. */
+  /** The thread's transcript that holds the call; once stored, `asked` has its contents instead. */
   readonly head?: Hash;
   readonly asked?: AskedCall;
 };
@@ -36,7 +37,7 @@ export const waitKey = ({ call, thread = '' as SessionId }: Pick<WaitingCall, 'c
 export type AgentWait = { readonly call: string; readonly session: SessionId };
 
 /**
- * Calls that have begun to wait together, of which those of `agents` need nobody. `at`: milliseconds
+ * Calls that have begun to wait together; those of `agents` wait for no person. `at`: milliseconds
  * since the epoch.
  */
 export type WaitEntry = {
@@ -90,9 +91,17 @@ export function isThreadNews(value: unknown): value is ThreadNews {
 }
 
 function isToldWait(value: unknown): boolean {
-  const { kind, calls, call, how } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (kind === 'settled') return isCallName(call) && typeof how === 'string';
+  const { kind, calls, call, how, result } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'settled') return isCallName(call) && isEnd(how, result);
   return kind === 'wait' && Array.isArray(calls) && calls.every(isToldCall);
+}
+
+const isEnd = (how: unknown, result: unknown): boolean =>
+  how === 'result' ? isOutsideResult(result) : how === 'allow' || how === 'deny' || how === 'expired';
+
+function isOutsideResult(value: unknown): boolean {
+  const { body, isError } = (value ?? {}) as { readonly [Key in keyof OutsideResult]?: unknown };
+  return isBody(body) && (isError === undefined || isError === true);
 }
 
 function isToldCall(value: unknown): boolean {
@@ -172,7 +181,7 @@ export const LARGEST_GIVEN = 1_500_000;
 
 type NamedPlace = { readonly run: number; readonly iteration: number; readonly index: number; readonly count: number };
 
-/** Reads the place of a call from its name, `run.iteration.index` with `+n` for a later question. */
+/** Parses the place of a call from its name: `run.iteration.index`, `+n` for a later question. */
 export function placeInName(call: string): NamedPlace {
   const [place = '', count = '1'] = call.split('+');
   const [run, iteration, index] = place.split('.').map(Number);

@@ -1,4 +1,4 @@
-// What runs and agents have spent, as a session counts it over its runs (L69, L71).
+// Counts over a session's runs what runs and agents have spent (L69, L71).
 import type { AgentSpending } from '../contract/delegation.ts';
 import { addSpend, nothingSpent, type Spend, type SpentTotals } from '../contract/loop.ts';
 import type { WorkingAgent } from './shares.ts';

@@ -1,7 +1,7 @@
 // Measures how full the context is: the API's count at the last reply, plus an estimate of what is
 // newer (L10).
 import type { Append } from '../contract/activities.ts';
-import { estimateTokens } from '../contract/tokens.ts';
+import { estimateTokens } from '../contract/loop.ts';
 import { bodyCharacters } from '../contract/people.ts';
 import type { ContextFacts, HasChange, RunState } from './state.ts';
 

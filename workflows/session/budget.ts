@@ -13,8 +13,8 @@ export type BudgetedSession = {
 export function withSessionBudget(rules: Rules, { facts, delegations }: BudgetedSession): Rules {
   const { options, spent } = facts.now;
   if (options.sessionBudgetUsd === undefined) return rules;
-  const taken = (spent?.spend.usd ?? 0) + (delegations.agents.reservedBefore.usd ?? 0);
-  return { ...rules, waitAtUsd: Math.max(0, options.sessionBudgetUsd - taken) };
+  const used = (spent?.spend.usd ?? 0) + (delegations.agents.reservedBefore.usd ?? 0);
+  return { ...rules, waitAtUsd: Math.max(0, options.sessionBudgetUsd - used) };
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { activityProblem } from '../activity-problem.ts';
-import type { FilesEntry } from '../contract/captured-files.ts';
+import type { FilesEntry } from '../contract/rewind.ts';
 import { FOLDER_LEFT, HOST_AWAY, HOST_EMPTIED } from '../contract/failures.ts';
 import type { LeaveReason, MoveRequest, TakenOver, TakeOver } from '../contract/hosts.ts';
 import type { AgentOrigin } from '../contract/delegation.ts';

@@ -1,9 +1,9 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Only signal
 // handlers push to it.
 import type { WorkspacePlace } from '../contract/activities.ts';
-import { isName, MEDIA_TYPES, MOST_MEDIA, type MessageBody } from '../contract/people.ts';
+import { isBody, isName } from '../contract/people.ts';
 import { isQuerySource } from '../contract/facts.ts';
-import { isHash, isTraceparent, type MessageId } from '../contract/ids.ts';
+import { isTraceparent, type MessageId } from '../contract/ids.ts';
 import { optionsSizeProblem, withChanges } from '../contract/options-problem.ts';
 import {
   type CompactionRequest,
@@ -158,7 +158,7 @@ export function isSignalOnce(value: unknown, name: string): value is SignalOnce 
 }
 
 /** `refused`: why no run can open with the message's options. */
-export type CarriableMessage = { readonly message: UserMessage; readonly refused?: string };
+type CarriableMessage = { readonly message: UserMessage; readonly refused?: string };
 
 /**
  * Makes a message that a handover can carry. A signal cannot be refused, and one that is too large
@@ -200,21 +200,6 @@ function isCompactionAsked(value: unknown): value is CompactionRequest {
 export function isSnip(value: unknown): value is { readonly entries: readonly number[] } {
   const { entries } = (value ?? {}) as { readonly entries?: unknown };
   return Array.isArray(entries) && entries.every((entry) => Number.isSafeInteger(entry) && entry >= 0);
-}
-
-/** Checks the shape alone. */
-export function isBody(value: unknown): value is MessageBody {
-  const { kind, text, hash, bytes, media = [] } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (!Array.isArray(media) || media.length > MOST_MEDIA || !media.every(isMedium)) return false;
-  if (kind === 'text') return typeof text === 'string';
-  return kind === 'stored' && isHash(hash) && typeof bytes === 'number';
-}
-
-function isMedium(value: unknown): boolean {
-  const { hash, mediaType, ...sizes } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  const isSize = (size: unknown): boolean => Number.isSafeInteger(size) && Number(size) >= 0;
-  const isKnown = MEDIA_TYPES.some((type) => type === mediaType);
-  return isHash(hash) && isKnown && [sizes['bytes'], sizes['characters'], sizes['at']].every(isSize);
 }
 
 /** A message, or anything else that brings options. */

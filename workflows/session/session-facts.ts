@@ -48,7 +48,7 @@ function countFacts(
   };
 }
 
-export type ShownFacts = {
+type ShownFacts = {
   readonly head: Hash | null;
   readonly options: RunOptions;
   readonly runs: number;
@@ -60,7 +60,7 @@ export type ShownFacts = {
 };
 
 /** A session as its memo and its view show it. */
-export type ShownSession = {
+type ShownSession = {
   readonly id: SessionId;
   readonly input: { readonly title: string; readonly agent?: AgentOrigin };
   readonly phase: Phase | null;

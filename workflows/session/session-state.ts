@@ -320,8 +320,8 @@ export class Facts {
     // Options that were small enough one by one can be too large together.
     if (refused !== undefined) this.refuseOptions(refused);
     else {
-      const kept = keepBudgetOf(brought, accepted ?? options);
-      this.set({ accepted: kept, options: brought, place: keepPlaceUnlessGiven(place, messages) });
+      const withBudget = keepBudgetOf(brought, accepted ?? options);
+      this.set({ accepted: withBudget, options: brought, place: keepPlaceUnlessGiven(place, messages) });
     }
   }
 

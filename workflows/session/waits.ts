@@ -24,7 +24,7 @@ import { systemAppend } from '../machine/transitions.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';
 
 /** The session as far as its waits concern it. `commit` stores entries and returns the new head. */
-export type WaitingSession = {
+type WaitingSession = {
   readonly id: SessionId;
   readonly input: { readonly agent?: AgentOrigin };
   readonly delegations: { readonly open: readonly Pick<OpenDelegation, 'child'>[] };
@@ -102,9 +102,9 @@ export class Waits {
    * A wait has ended, and `system` came with the result. Resolves once that is stored; undefined
    * where the run stores no waits.
    */
-  settle(ended: Settling, system?: SystemMessage): Promise<void> | undefined {
+  settle(settling: Settling, system?: SystemMessage): Promise<void> | undefined {
     if (!this.session.recordsWaits) return undefined;
-    const settled = { kind: 'settled', ...ended, at: Date.now() } as const;
+    const settled = { kind: 'settled', ...settling, at: Date.now() } as const;
     this.pending = [...this.pending, settled, ...(system ? [systemAppend(system)] : [])];
     this.change();
     return this.awaitSettled();
@@ -121,9 +121,9 @@ export class Waits {
   }
 
   /** As `settle`, for a decision about a call. */
-  settleAsk({ call, index }: PendingApproval, ended: Omit<Settling, 'call'>): Promise<void> | undefined {
+  settleAsk({ call, index }: PendingApproval, settling: Omit<Settling, 'call'>): Promise<void> | undefined {
     const isTold = this.told.has(waitKey({ call })) || this.batch?.tellsDecision(index);
-    return isTold ? this.settle({ call, ...ended }) : undefined;
+    return isTold ? this.settle({ call, ...settling }) : undefined;
   }
 
   /**
@@ -152,12 +152,12 @@ export class Waits {
     // What comes right after a handover is stored once its call is followed again.
     if (!session.delegations.open.some(({ child }) => child === thread)) return;
     const at = Date.now();
-    const heard = told.map((entry): WaitEntry | SettledEntry =>
+    const reported = told.map((entry): WaitEntry | SettledEntry =>
       entry.kind === 'settled'
         ? { ...entry, thread, at }
         : { kind: 'wait', calls: entry.calls.map(({ call, why }) => ({ call, why, thread, head })), at },
     );
-    this.pending = [...this.pending, ...heard];
+    this.pending = [...this.pending, ...reported];
     if (this.batch !== null) this.change();
   }
 
@@ -167,8 +167,8 @@ export class Waits {
    */
   endAgent(thread: SessionId): void {
     this.pending = this.pending.filter((entry) => entry.kind !== 'wait' || !isOfThread(entry, thread));
-    const ended = new Set(this.pending.flatMap((entry) => (entry.kind === 'settled' ? [waitKey(entry)] : [])));
-    const waits = this.open.filter((each) => each.thread === thread && !ended.has(waitKey(each)));
+    const settled = new Set(this.pending.flatMap((entry) => (entry.kind === 'settled' ? [waitKey(entry)] : [])));
+    const waits = this.open.filter((each) => each.thread === thread && !settled.has(waitKey(each)));
     if (waits.length === 0) return;
     for (const each of waits) this.told.delete(waitKey(each));
     this.session.memoWriter.markChanged();
@@ -181,10 +181,10 @@ export class Waits {
   /** Says what was stored to the session whose thread this is (G68); undefined where it is none. */
   private tellParent(entries: readonly Append[]): Promise<void> | undefined {
     const { input, id, run } = this.session;
-    const told = entries.filter((entry) => entry.kind === 'wait' || entry.kind === 'settled');
+    const reports = entries.filter((entry) => entry.kind === 'wait' || entry.kind === 'settled');
     const head = run?.state.head;
-    if (!input.agent?.thread || !head || told.length === 0) return undefined;
-    return tellSession(input.agent.parent, { session: id, head, told });
+    if (!input.agent?.thread || !head || reports.length === 0) return undefined;
+    return tellSession(input.agent.parent, { session: id, head, told: reports });
   }
 
   private async writeAll(): Promise<void> {
@@ -213,7 +213,7 @@ export class Waits {
 
   private takeEntries(): readonly Append[] {
     for (const entry of this.pending) this.follows(entry);
-    const ended: Append[] = [...this.beside, ...this.pending];
+    const appends: Append[] = [...this.beside, ...this.pending];
     this.pending = [];
     this.beside = [];
     const agents = this.begun.length > 0 ? this.begun : undefined;
@@ -222,9 +222,9 @@ export class Waits {
     for (const each of calls) this.told.set(waitKey(each), each);
     const at = Date.now();
     // A thread is told of before what waits in it.
-    if (agents && ended.length > 0) ended.unshift({ kind: 'wait', calls: [], agents, at });
+    if (agents && appends.length > 0) appends.unshift({ kind: 'wait', calls: [], agents, at });
     else if (agents) return [{ kind: 'wait', calls, agents, at }];
-    return calls.length > 0 ? [...ended, { kind: 'wait', calls, at }] : ended;
+    return calls.length > 0 ? [...appends, { kind: 'wait', calls, at }] : appends;
   }
 
   private follows(entry: Append): void {

@@ -10,11 +10,11 @@ import {
   LARGEST_ANSWER,
   LISTED_ANSWERS,
   LONGEST_NAME,
+  isBody,
   isName,
   type Answer,
   type AnswerRecord,
 } from '../contract/people.ts';
-import { isBody } from '../session/inbox.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 import { present } from '../contract/present.ts';
 

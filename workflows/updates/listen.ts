@@ -1,6 +1,5 @@
 // Sets the handlers of a session: for signals, queries and updates.
 import type { Session } from '../session/session.ts';
-import { handleMoves } from './move.ts';
 import { handleResults } from './outside-results.ts';
 import { handleRewindPreviews, handleRewinds } from './rewind.ts';
 import { handleSteering } from './steer.ts';
@@ -12,6 +11,7 @@ import {
   defineSignal,
   patched,
   setDefaultSignalHandler,
+  CancellationScope,
 } from '@temporalio/workflow';
 import { type ElicitationEnd, ELICIT_SIGNAL } from '../contract/people.ts';
 import { QUERIES, type SessionView, UPDATES, SIGNALS, type UserMessage } from '../contract/session.ts';
@@ -19,7 +19,7 @@ import { sessionNow, viewOf } from '../session/session-facts.ts';
 import type { AnswerAside, Decision } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { type AsideAnswer, asideProblem, type AskAside, MOST_ASIDES } from '../contract/aside.ts';
-import { isRelabel, type Signature, unwrapRequest, type UpdateOnce } from '../contract/steered.ts';
+import { isRelabel, type Signature, unwrapRequest, type UpdateOnce, isOnce } from '../contract/steered.ts';
 import { asideTerms } from '../machine/step-inputs.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
@@ -27,6 +27,7 @@ import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { findUndecodable } from '../contract/undecodable.ts';
 import { present } from '../contract/present.ts';
 import { isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
+import type { Moved, MoveRequest } from '../contract/hosts.ts';
 
 /** Call it once, as soon as the session is made: it delivers what has arrived already. */
 export function listenToClients(session: Session): void {
@@ -205,4 +206,43 @@ function formOf(name: string): string {
 function describeWrong(value: unknown, problem: string): string {
   const unread = findUndecodable(value);
   return unread ? `what was sent ${unread.why}` : problem;
+}
+
+type MoveUpdate = MoveRequest | UpdateOnce<MoveRequest>;
+
+/** Moves a session to another host (T20) once none of its calls and agents runs there. */
+function handleMoves(session: Session): void {
+  const { steered, facts } = session;
+  const problem = (request: MoveUpdate): string | undefined => {
+    if (steered.isClosing) return 'the session is closing: nothing runs in it any more';
+    return steered.once.problem(UPDATES.move, request) ?? moveProblem(unwrapRequest(request), session);
+  };
+  const move = async (request: MoveUpdate, by?: Signature): Promise<Moved> => {
+    steered.once.note(request);
+    facts.requestMove(unwrapRequest(request));
+    steered.note({ action: 'move' }, isOnce(request) ? request : by);
+    if (session.run !== null || session.inbox.count > 0 || session.isRewinding) return { kind: 'later' };
+    if (session.delegations.agents.background.length > 0) return { kind: 'later' };
+    await CancellationScope.nonCancellable(() => session.hosting.moveIfRequested());
+    const { refusal } = session.hosting;
+    if (refusal !== null) throw ApplicationFailure.nonRetryable(`Not moved: ${refusal}`, 'NotMoved');
+    return facts.now.host ? { kind: 'moved', host: facts.now.host } : { kind: 'later' };
+  };
+  const validator = (request: MoveUpdate, _by?: Signature): void => refuse(problem(request));
+  const update = defineUpdate<Moved, [MoveUpdate, Signature?]>(UPDATES.move);
+  setHandler(update, move, { validator, description: UPDATE_DESCRIPTIONS.move });
+}
+
+/** Returns a sentence that says why the session does not move, or undefined. */
+function moveProblem(request: unknown, { facts, hosting, input }: Session): string | undefined {
+  if (typeof request !== 'object' || request === null) return 'the request is no object';
+  const { to } = request as { readonly to?: unknown };
+  const { id, name } = (to ?? {}) as { readonly id?: unknown; readonly name?: unknown };
+  if (to !== undefined && (typeof id !== 'string' || typeof name !== 'string'))
+    return 'the host to move to has no id and name';
+  const { host } = facts.now;
+  if (!host) return 'The session is tied to no host: any worker can take its next step.';
+  if (input.agent) return 'An agent moves with the session that started it.';
+  if (hosting.isMoving) return 'The session is moving already. Wait until it has.';
+  return id === host.id ? `The session is on host ${host.name} already.` : undefined;
 }

@@ -2,12 +2,11 @@
 // late, or for a call that does not wait, is refused before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import { isOfWorker, LARGEST_PLAIN } from '../contract/delegation.ts';
-import { isName, LONGEST_NAME, type MessageBody } from '../contract/people.ts';
+import { isBody, isName, LONGEST_NAME, type MessageBody } from '../contract/people.ts';
 import { present } from '../contract/present.ts';
 import { LONGEST_ID, systemMessageProblem, UPDATES } from '../contract/session.ts';
 import { type GivenResult, LARGEST_GIVEN, type SilentWorkers } from '../contract/waits.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { isBody } from '../session/inbox.ts';
 import type { Session } from '../session/session.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
@@ -44,8 +43,8 @@ function findOpen({ delegations }: Session, call: string): OpenDelegation | unde
   return delegations.open.find(({ key, outside }) => outside?.call === call && delegations.endOf(key) === undefined);
 }
 
-function callProblem(session: Session, given: Partial<GivenResult> | undefined): string | undefined {
-  const call: unknown = given?.call;
+function callProblem(session: Session, result: Partial<GivenResult> | undefined): string | undefined {
+  const call: unknown = result?.call;
   if (typeof call !== 'string') return 'the result names no call';
   return findOpen(session, call) ? undefined : `no call ${call.slice(0, 100)} waits for a result`;
 }

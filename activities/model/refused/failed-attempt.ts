@@ -9,7 +9,7 @@ import { noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import type { RunConfig } from '../../../store/configuration.ts';
 import { backoffMs, type Verdict } from '../classify.ts';
 import type { Attempt } from '../../attempt.ts';
-import type { Deps } from '../../deps.ts';
+import type { ModelDeps } from '../../model-deps.ts';
 import { keySegment } from '../../../store/values/store.ts';
 
 /** Retries after a defect of ours: another reply may avoid it, but each costs money. */
@@ -66,7 +66,7 @@ export function countFailure(tries: Tries, verdict: Verdict, spend: Spend): Trie
 }
 
 /** `tries` includes the failure already. `random` is from 0 up to 1. */
-export type AttemptDeath = {
+type AttemptDeath = {
   readonly verdict: Verdict;
   readonly tries: Tries;
   readonly abandoned: AbandonedAttempt;
@@ -163,12 +163,12 @@ function retryIn(delayMs: number, detail: string): ApplicationFailure {
   return ApplicationFailure.create({ type: MODEL_ATTEMPT_DIED, message: detail, nextRetryDelay, category });
 }
 
-// Below: a wait that a provider asked for (L14) is stored before it is announced. When a worker
-// dies in between, the next attempt waits out the rest instead of asking again at once.
-
-/** One attempt of one step, with what a wait needs. */
+/**
+ * One attempt of one step that a provider asked to wait (L14). The wait is stored before it is
+ * announced, so that after a worker's death the next attempt waits out the rest.
+ */
 export type WaitingStep = {
-  readonly deps: Pick<Deps, 'store' | 'now'>;
+  readonly deps: Pick<ModelDeps, 'store' | 'now'>;
   readonly attempt: Pick<Attempt, 'session' | 'number'>;
   readonly input: unknown;
   readonly config: Pick<RunConfig, 'chain'>;

@@ -1,7 +1,7 @@
 // Chooses the part that a refused request leaves out when it is repeated. It is always a part that
 // the request had, so the repetition ends.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
-import type { ModelRequest } from '../../deps.ts';
+import type { ModelRequest } from '../../model-deps.ts';
 import { changesTools } from '../../../store/transcript/system-message.ts';
 import { isServerTool } from '../../../store/transcript/server-tools.ts';
 import type { Verdict } from '../classify.ts';
@@ -15,7 +15,7 @@ import {
 } from '../request.ts';
 import { BETA_HEADER, type DefinitionAt } from './request-parts.ts';
 
-export type RefusablePart = (typeof REFUSABLE)[keyof typeof REFUSABLE];
+type RefusablePart = (typeof REFUSABLE)[keyof typeof REFUSABLE];
 
 /** The order in which betas are given up when the server does not name the refused one. */
 const BETAS: readonly (readonly [RefusablePart, string])[] = [

@@ -210,13 +210,13 @@ export function usageWith(before: Message['usage'], counts: object | null | unde
   return { ...before, ...counted };
 }
 
-// Below: whether an event of the stream has the fields that the accumulator reads. A proxy may send
-// any JSON under a known name. Such a stream is broken, and its attempt died (L14); otherwise it
-// would be a defect that is retried forever.
-
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The texts that a block or a delta must have, by its type. Unknown types pass. */
+/**
+ * The texts that a block or a delta must have, by its type; unknown types pass. A proxy may send
+ * any JSON under a known name: the stream is then broken and its attempt has died (L14), where a
+ * missing field would be a defect that is retried forever.
+ */
 const BLOCK_TEXTS: Readonly<Record<string, readonly string[]>> = {
   text: ['text'],
   thinking: ['thinking'],

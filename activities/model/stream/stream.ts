@@ -5,7 +5,7 @@ import { AnthropicError } from '@anthropic-ai/sdk/core/error';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { type Accumulator, type BlockState, GarbledStream, UnusableReply } from './accumulate.ts';
 import { StalledStream } from '../classify.ts';
-import type { ModelPort, ModelRequest } from '../../deps.ts';
+import type { ModelPort, ModelRequest } from '../../model-deps.ts';
 import { betasOf } from '../request.ts';
 import { listenForWakes } from '../../../system/async.ts';
 import { PartedBody } from '../../../system/parted-body.ts';
@@ -44,7 +44,7 @@ function createByteReporter(alive: () => void): Middleware {
   };
 }
 
-export type StreamHandlers = {
+type StreamHandlers = {
   onStart(usage: Message['usage']): void;
   onText(index: number, text: string): void;
   onThinking(index: number, text: string): void;
@@ -61,7 +61,7 @@ export type StreamLimits = {
   readonly requestMs?: number;
 };
 
-export type StreamedRequest = StreamLimits & {
+type StreamedRequest = StreamLimits & {
   readonly model: ModelPort;
   readonly body: ModelRequest;
   readonly signal: AbortSignal;

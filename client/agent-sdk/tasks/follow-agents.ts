@@ -51,7 +51,7 @@ type AgentState = {
   isOver: boolean;
 };
 
-/** What is known of an agent's entries up to `last`. */
+/** An agent's entries up to `last`, as far as they were read. */
 type TakenEntries = {
   readonly teller: AgentTeller;
   last: EntryMark | undefined;

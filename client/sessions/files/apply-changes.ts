@@ -37,7 +37,7 @@ import type { SessionDescription } from '../info.ts';
 import { headOf } from '../newest-head.ts';
 import { type DiffOptions, findPairs } from './diff-session.ts';
 
-export type ChangePorts = MergePorts & { readonly programs: Programs };
+type ChangePorts = MergePorts & { readonly programs: Programs };
 
 export type Applied = {
   /** Paths that were written or deleted, for people. */

@@ -34,10 +34,10 @@ export type CheckoutFile = { readonly mode: string; readonly blob: string; reado
 /** `blocked`: a link or a file is in the way, or a folder in its place. */
 export type Look = (CheckoutFile & { readonly stats: Stats }) | null | 'blocked';
 
-/** What has become of a file since it was looked at decides whether it is changed. */
+/** The outcome of a change: `changed_here` is a file that differs from when it was looked at. */
 export type Change = 'done' | 'changed_here' | 'blocked';
 
-export type NewFile = {
+type NewFile = {
   readonly path: RawPath;
   readonly mode: string;
   readonly content: Buffer;
@@ -202,7 +202,7 @@ export class CheckoutFolder {
       for (const [at, name] of names.slice(0, -1).entries()) {
         const entry = entryIn(folder, name);
         if (makes) await makeFolder(entry, makes, above[at] ?? '');
-        const below = { handle: await open(entry, FOLDER), path: joined(folder.path, name) };
+        const below = { handle: await open(entry, FOLDER), path: joinPath(folder.path, name) };
         await folder.handle.close();
         folder = below;
       }
@@ -213,11 +213,11 @@ export class CheckoutFolder {
   }
 }
 
-const joined = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from('/'), name]);
+const joinPath = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from('/'), name]);
 
 /** Names an entry so that it stays in this folder. Without /proc, its path must do. */
 const entryIn = ({ handle, path }: OpenFolder, name: Buffer): Buffer =>
-  joined(hasProc ? Buffer.from(`/proc/self/fd/${handle.fd}`) : path, name);
+  joinPath(hasProc ? Buffer.from(`/proc/self/fd/${handle.fd}`) : path, name);
 
 /** Its owner may write there: files are yet to be put into it. */
 async function makeFolder(entry: Buffer, { permissions }: Making, path: RawPath): Promise<void> {

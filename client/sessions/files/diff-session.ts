@@ -1,4 +1,4 @@
-// What an agent has changed in its folders between two points of its session (T11).
+// Compares an agent's folders at two points of its session (T11).
 import { isUtf8 } from 'node:buffer';
 import { isAbsolute, relative, resolve } from 'node:path';
 import {
@@ -65,9 +65,9 @@ export type ChangedFile = {
 export type SessionDiff = {
   readonly files: readonly ChangedFile[];
   /**
-   * As `git diff` prints it, with paths relative to the session's folder, and absolute ones for its
-   * other folders; a file whose text or name is no UTF-8 is a binary patch, in ASCII. Null when it
-   * was not asked for, or is larger than 64 MB.
+   * The output of `git diff`, with paths relative to the session's folder, and absolute ones for
+   * its other folders; a file whose text or name isn't UTF-8 is a binary patch, in ASCII. Null
+   * unless requested, and for more than 64 MB.
    */
   readonly patch: string | null;
   /** Files that have not changed as far as is known, and are in no patch; absent without any. */
@@ -82,7 +82,7 @@ export type UncapturedFile = {
   readonly why: string;
 };
 
-export type DiffPorts = {
+type DiffPorts = {
   readonly session: SessionId;
   readonly cwd: string;
   readonly reading: ShadowReading;
@@ -131,7 +131,7 @@ async function addPatch(
 }
 
 /** Two snapshots of a folder. */
-export type RootPair = Pair & { readonly root: string };
+type RootPair = Pair & { readonly root: string };
 
 /**
  * Returns the folders with snapshots that differ, the session's own one first. Throws ClientProblem

@@ -35,7 +35,7 @@ export type RewindPreview = {
 
 type LookPorts = Pick<ClientOptions, 'temporal' | 'store' | 'snapshots'>;
 
-export type LookAbout = {
+type LookAbout = {
   readonly description: SessionDescription;
   readonly rewind: RewindRequest;
   readonly entries: readonly Entry[];

@@ -27,7 +27,7 @@ export type LostFolder = {
   readonly isStored: boolean | null;
 };
 
-/** What a client knows of sessions. */
+/** The methods of a client that are needed here. */
 type Sessions = {
   describe(session: string): Promise<SessionInfo>;
   files(session: string): Promise<readonly FilesCapture[]>;

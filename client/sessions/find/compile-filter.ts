@@ -20,7 +20,7 @@ export type Compiled = {
   readonly exact: boolean;
 };
 
-export type CompileOptions = {
+type CompileOptions = {
   /** Whether the server has the search attributes. */
   readonly attributes: boolean;
   /** Only sessions that are not closed. */

@@ -13,7 +13,7 @@ export type Stream<Item> = AsyncIterableIterator<readonly Placed<Item>[]>;
 export type OrderPlace = { readonly at: number; readonly id: string };
 
 /** `place` is where the order stands after the items. */
-export type OrderStep<Item> = { readonly items: readonly Placed<Item>[]; readonly place: OrderPlace };
+type OrderStep<Item> = { readonly items: readonly Placed<Item>[]; readonly place: OrderPlace };
 
 const FIRST: OrderPlace = { at: Number.POSITIVE_INFINITY, id: '' };
 

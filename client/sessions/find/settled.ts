@@ -8,7 +8,7 @@ import { matchesFilter } from './match-session.ts';
 import type { Filter, Term } from './parse-filter.ts';
 
 export const SETTLED = ['idle', 'closed'] as const;
-export type SettledPhase = (typeof SETTLED)[number];
+type SettledPhase = (typeof SETTLED)[number];
 
 type Search = { readonly filter: Filter; readonly now: number; readonly isOpen: boolean };
 

@@ -77,7 +77,7 @@ export type ForkResult = {
   readonly messageId: string | null;
 };
 
-export type ForkPorts = ClientOptions & {
+type ForkPorts = ClientOptions & {
   readonly look: (session: SessionId) => Promise<SessionDescription>;
   readonly step: (session: SessionId) => Promise<NewestStep>;
 };
@@ -153,7 +153,7 @@ async function lookAtOrigin({ look }: ForkPorts, origin: SessionId): Promise<Ses
   throw new ClientProblem('refused', `session ${origin} is an agent's: fork ${agent.root}, which began it`);
 }
 
-/** Whoever answers calls from outside knows the session that it began, and would leave a fork's open. */
+/** Refuses sessions with outside calls: their app knows only its own session, not a fork. */
 function refuseOutside(origin: SessionId, { outsideTools, environment }: RunOptions): void {
   if (outsideTools === undefined && environment === undefined) return;
   throw new ClientProblem(

@@ -3,7 +3,7 @@
 import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
 import type { Outcome } from '../../../store/log/entries.ts';
 import type { SessionInfo } from '../info.ts';
-import { type AskedCall, foldItems, type ItemFold, type OpenCalls, takeCalls } from './fold-items.ts';
+import { type OpenCall, foldItems, type ItemFold, type OpenCalls, takeCalls } from './fold-items.ts';
 import type { Item } from './items.ts';
 
 export type AgentCallRecord = {
@@ -16,7 +16,7 @@ export type AgentCallRecord = {
   readonly outcome: Outcome | null;
 };
 
-type Found = { readonly open: OpenCalls; readonly calls: AgentCallRecord[]; readonly at: Map<AskedCall, number> };
+type Found = { readonly open: OpenCalls; readonly calls: AgentCallRecord[]; readonly at: Map<OpenCall, number> };
 
 const agentCalls: ItemFold<Found> = {
   begin: () => ({ open: new Map(), calls: [], at: new Map() }),

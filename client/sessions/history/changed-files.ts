@@ -2,7 +2,7 @@
 // changed which file, who allowed it, what was only read, and which commands may have changed
 // more. Of captures it knows the names. Pure.
 import type { Outcome } from '../../../store/log/entries.ts';
-import { type AskedCall, callsOf, foldItems, type ItemFold, type OpenCalls, takeCalls } from './fold-items.ts';
+import { type OpenCall, callsOf, foldItems, type ItemFold, type OpenCalls, takeCalls } from './fold-items.ts';
 import { isReply, type Item } from './items.ts';
 
 /** One change of a file, as a call asked for it. */
@@ -22,8 +22,8 @@ export type FileEdit = {
 };
 
 export type TouchedFile = { readonly path: string; readonly edits: readonly FileEdit[] };
-export type ReadFile = { readonly path: string; readonly times: number };
-export type RunCommand = { readonly command: string; readonly times: number; readonly anchor: string };
+type ReadFile = { readonly path: string; readonly times: number };
+type RunCommand = { readonly command: string; readonly times: number; readonly anchor: string };
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,7 @@ type EditedFile = { readonly edits: FileEdit[]; standing: number };
 type Found = {
   readonly open: OpenCalls;
   /** The edits that open calls asked for, from an index on. */
-  readonly asked: Map<AskedCall, { readonly file: EditedFile; readonly from: number; readonly count: number }>;
+  readonly asked: Map<OpenCall, { readonly file: EditedFile; readonly from: number; readonly count: number }>;
   edited: Map<string, EditedFile>;
   /** Names of files that captures have found changed, from their folder on. */
   readonly names: Set<string>;
@@ -79,7 +79,7 @@ function addNames(state: Found, item: Item): void {
   if (state.names.size + state.folders.size > before) state.count = null;
 }
 
-function addEdits(state: Found, call: AskedCall): void {
+function addEdits(state: Found, call: OpenCall): void {
   const path = text(call.input['path']) ?? text(call.input['file_path']);
   const edits = path === null ? [] : editsOf(call.name, call.input);
   if (path === null || edits.length === 0) return;
@@ -91,7 +91,7 @@ function addEdits(state: Found, call: AskedCall): void {
   );
 }
 
-function endEdits(state: Found, call: AskedCall, { isError, log }: Outcome): void {
+function endEdits(state: Found, call: OpenCall, { isError, log }: Outcome): void {
   const place = state.asked.get(call);
   if (!place) return;
   const { file, from, count } = place;

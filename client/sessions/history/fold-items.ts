@@ -1,5 +1,5 @@
-// What is computed from all items of a transcript, one after the other, and kept while it grows: a
-// new look costs only what was added (O13).
+// Folds the items of a transcript, one after the other, and keeps the result while it grows: a new
+// look costs only what was added (O13).
 import type { Outcome } from '../../../store/log/entries.ts';
 import { isReply, type Item, type ReplyItem } from './items.ts';
 
@@ -26,7 +26,7 @@ export function foldItems<State>(fold: ItemFold<State>, items: readonly Item[]):
 }
 
 /** A call as its reply asks for it. */
-export type AskedCall = {
+export type OpenCall = {
   readonly reply: ReplyItem;
   readonly index: number;
   /** Its name in links: `run-iteration-index`. */
@@ -36,11 +36,11 @@ export type AskedCall = {
 };
 
 /** The calls of the last reply that have no outcome yet, by the index of their block. */
-export type OpenCalls = Map<number, AskedCall>;
+export type OpenCalls = Map<number, OpenCall>;
 
-export type CallNews = {
-  readonly asked: readonly AskedCall[];
-  readonly ended: readonly { readonly call: AskedCall; readonly outcome: Outcome }[];
+type CallNews = {
+  readonly asked: readonly OpenCall[];
+  readonly ended: readonly { readonly call: OpenCall; readonly outcome: Outcome }[];
 };
 
 const NO_NEWS: CallNews = { asked: [], ended: [] };
@@ -62,10 +62,10 @@ export function takeCalls(open: OpenCalls, item: Item): CallNews {
   return { asked: [], ended: completed };
 }
 
-export function callsOf(reply: ReplyItem): readonly AskedCall[] {
+export function callsOf(reply: ReplyItem): readonly OpenCall[] {
   return reply.entry.message.content.flatMap((block, index) => {
     if (block.type !== 'tool_use') return [];
     const input = typeof block.input === 'object' && block.input !== null ? block.input : {};
-    return [{ reply, index, anchor: `${reply.anchor}-${index}`, name: block.name, input: input as AskedCall['input'] }];
+    return [{ reply, index, anchor: `${reply.anchor}-${index}`, name: block.name, input: input as OpenCall['input'] }];
   });
 }

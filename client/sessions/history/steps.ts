@@ -152,7 +152,7 @@ function aliveUntil(
   return beganAt === null || heartbeatMs === 0 ? {} : { aliveUntil: Math.max(askedAt, beganAt - heartbeatMs) };
 }
 
-export type AttemptFailure = Pending['lastFailure'];
+type AttemptFailure = Pending['lastFailure'];
 
 /** An attempt whose worker is gone ends by a timeout; one that failed says so itself. */
 const isLost = (failure: AttemptFailure): boolean => failure?.timeoutFailureInfo != null;

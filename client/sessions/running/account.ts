@@ -41,7 +41,7 @@ export type RunningAccount = {
 type Payloads = NonNullable<NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input']>['payloads'];
 
 /** Decodes the first of some payloads; `activity` is null for those of the workflow. */
-export type DecodePayload = (activity: string | null, payloads: Payloads) => Promise<unknown>;
+type DecodePayload = (activity: string | null, payloads: Payloads) => Promise<unknown>;
 
 const aHash = z.custom<Hash>(isHash);
 const usage = z.object({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() });
@@ -199,7 +199,7 @@ export class Accountant {
     this.#account.spend = addSpend(this.#account.spend, agent.end.spend);
   }
 
-  /** What a step failed to append comes again with the next one, and counts once. */
+  /** Appends that a step failed to store come again with the next one, and count once. */
   #countTurns(append: z.infer<typeof transitions> = [], isNew = true): void {
     for (const one of append.filter(isNextTurn)) {
       const name = `${this.#run}.${String(one.iteration)}`;
@@ -231,7 +231,7 @@ function isProgress(event: HistoryEvent): boolean {
 
 const DECISIONS: readonly string[] = [UPDATES.approve, UPDATES.deny, UPDATES.answer];
 
-/** What waited for a person goes on from their decision, not from when it began to wait. */
+/** Tells whether an event is a person's decision: progress counts from it, not from the wait. */
 function isDecision({ workflowExecutionUpdateAcceptedEventAttributes: accepted }: HistoryEvent): true | undefined {
   return DECISIONS.includes(accepted?.acceptedRequest?.input?.name ?? '') || undefined;
 }

@@ -19,7 +19,7 @@ import { Accountant, type AskedStep, aSpend, type RunningAccount } from './accou
 import { type SessionActivity, type RunningState, runningRow } from './running-row.ts';
 import { withRunning } from './with-running.ts';
 
-export type RunningPorts = {
+type RunningPorts = {
   readonly temporal: Client;
   readonly store: Store;
   /** Looks at the end of a session's live channel. */

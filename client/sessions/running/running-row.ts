@@ -49,7 +49,7 @@ export type RunningState = {
   readonly lastHour: readonly number[];
 };
 
-export type RowFacts = Pick<RunningState, 'session' | 'at' | 'doing' | 'model'> & {
+type RowFacts = Pick<RunningState, 'session' | 'at' | 'doing' | 'model'> & {
   /** The cost so far of steps under way. */
   readonly unsettled: Spend;
   readonly window: number | null;

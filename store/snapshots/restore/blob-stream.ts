@@ -108,7 +108,7 @@ function spawnGit(
   const env = { ...process.env, ...shadowEnvironment() };
   const child = spawn(program, all, { env, stdio: ['pipe', 'pipe', 'pipe'] });
   child.stderr.setEncoding('utf8');
-  // What it printed, and that it ended, says why.
+  // The reason is in its output and its exit.
   child.stdin.on('error', () => undefined);
   return child;
 }

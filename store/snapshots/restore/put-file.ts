@@ -32,7 +32,7 @@ import { removeFile } from './remove-file.ts';
 import type { UnsyncedFiles } from './disk-sync.ts';
 import type { StagedFiles } from './staged-files.ts';
 
-export type FileToPut = TreeFile & {
+type FileToPut = TreeFile & {
   readonly path: RawPath;
   /** The name of the temporary file, without its folder. */
   readonly temporary: string;
@@ -40,7 +40,7 @@ export type FileToPut = TreeFile & {
   readonly permissions?: number | undefined;
 };
 
-export type PutMeans = {
+type PutMeans = {
   readonly folders: FoldersBeneath;
   readonly blobs: BlobStream;
   readonly copyAll: CopyAll;

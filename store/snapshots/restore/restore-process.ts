@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { onOneLine, reasonOf } from '../../../system/text.ts';
 import { clearTemporary, restoreFolder, type RestoreAnswer, type RestoreRequest } from './restore-folder.ts';
 
-/** `root` and `to` are told for whoever lists processes. */
+/** `root` and `to` are there for people who list processes. */
 export type RestoreLine = {
   readonly do: 'restore' | 'clear';
   readonly request: string;

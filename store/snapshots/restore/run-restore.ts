@@ -21,7 +21,7 @@ export type RestoreMeans = {
   readonly run: RunHeld;
 };
 
-/** Rejects with a sentence, also for what is no id of a snapshot. */
+/** Rejects with a sentence, also for an invalid id of a snapshot. */
 export async function runRestore(
   means: RestoreMeans,
   options: Omit<RestoreRequest, 'place' | 'git' | 'run'>,

@@ -83,7 +83,7 @@ export class StagedFiles {
     }
   }
 
-  /** One that is no file, or may not be read, is not staged. */
+  /** Returns null for an entry that isn't a file, or may not be read. */
   #open(path: RawPath): { readonly path: RawPath; readonly fd: number } | null {
     if (this.#folders.look(path)?.isFile() !== true) return null;
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

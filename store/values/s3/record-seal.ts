@@ -5,7 +5,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { KeyRecord } from '../key-record.ts';
 import { corruptRecord, StoreError } from '../store.ts';
 
-export type SealKey = { readonly id: string; readonly key: Uint8Array };
+type SealKey = { readonly id: string; readonly key: Uint8Array };
 
 /** The active key seals; all keys open. */
 export type SealKeys = {
@@ -46,7 +46,7 @@ export function sealProblem(
  * The nonce of a record, and the seal behind it. Earlier releases read both as one text and compare
  * it with their own.
  */
-export type Nonce = { readonly nonce: string; readonly seal: string | null };
+type Nonce = { readonly nonce: string; readonly seal: string | null };
 
 export function parseNonce(text: string): Nonce {
   const [nonce = '', seal] = text.split('\n', 2);

@@ -1,6 +1,6 @@
 // What the model is told of results that came after their calls were concluded as unknown.
 import { expect, test } from 'vitest';
-import { tellLateResults } from '../../../activities/attachments/late-results.ts';
+import { tellLateResults } from '../../../activities/attachments/attachments.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { storeTextBody } from '../../../store/log/bodies.ts';
 import { keepRefused, readRefused } from '../../../store/sandbox/refused.ts';

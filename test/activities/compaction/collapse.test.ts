@@ -5,7 +5,7 @@ import { collapse } from '../../../activities/compaction/collapse.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { Collapse } from '../../../workflows/contract/activities.ts';
 import { project } from '../../../store/view/project.ts';
-import { estimateTokens } from '../../../workflows/contract/tokens.ts';
+import { estimateTokens } from '../../../workflows/contract/loop.ts';
 import {
   callBlock,
   outcome,

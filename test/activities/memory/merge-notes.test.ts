@@ -33,7 +33,7 @@ vi.mock('node:fs/promises', async (original) => {
 vi.resetModules();
 afterAll(() => vi.resetModules());
 const { finishMerge, mergeNotes } = await import('../../../activities/memory/merge-notes.ts');
-const { endLease, takeLease } = await import('../../../activities/memory/consolidate.ts');
+const { endLease, takeMemoryLease: takeLease } = await import('../../../activities/memory/consolidate.ts');
 const { addNote, hasNote, readNotes, removeNote, replaceNote } = await import('../../../activities/memory/notes.ts');
 
 const names = ['s-1-1-aaaaaa.md', 's-1-2-bbbbbb.md', 's-2-1-cccccc.md'];

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ModelRequest } from '../../../activities/deps.ts';
+import type { ModelRequest } from '../../../activities/model-deps.ts';
 import { encodeRequest } from '../../../activities/model/stream/stream.ts';
 
 const text = fc.string({ unit: 'binary' });

@@ -7,7 +7,7 @@ import { createAccumulator } from '../../../activities/model/stream/accumulate.t
 import { StalledStream } from '../../../activities/model/classify.ts';
 import { anthropicModel, streamReply, type StreamLimits } from '../../../activities/model/stream/stream.ts';
 import { waitLimitsOf } from '../../../store/configuration.ts';
-import type { ModelPort, ModelRequest } from '../../../activities/deps.ts';
+import type { ModelPort, ModelRequest } from '../../../activities/model-deps.ts';
 
 const MINUTE = 60_000;
 const LIMITS: StreamLimits = { firstByteMs: 10 * MINUTE, stallMs: 5 * MINUTE };

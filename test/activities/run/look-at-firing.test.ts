@@ -1,6 +1,6 @@
 // Whether a firing is its schedule's own, from what the server tells of the schedule (L87).
 import { beforeEach, afterEach, expect, test, vi } from 'vitest';
-import type { FiringsSeen } from '../../../tools/people/ask-server.ts';
+import type { FiringsSeen } from '../../../tools/people/ask-people.ts';
 import { lookAtFiring } from '../../../activities/run/look-at-firing.ts';
 import { fakeAttempt, SESSION } from '../../support/bench-deps.ts';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { describeMissingInTree } from '../../../activities/run/inherit.ts';
+import { describeMissingInTree } from '../../../activities/run/folders.ts';
 import { tempFolder } from '../../tools/support.ts';
 
 const git = (cwd: string, ...args: readonly string[]) =>

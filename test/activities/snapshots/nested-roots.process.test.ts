@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Attempt } from '../../../activities/attempt.ts';
-import { previewRoots } from '../../../activities/snapshots/preview-roots.ts';
+import { previewRoots } from '../../../activities/snapshots/rewind-means.ts';
 import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
 import { runGitHeld } from '../../../activities/snapshots/run-git-held.ts';
 import { planRewind } from '../../../client/sessions/files/plan-rewind.ts';

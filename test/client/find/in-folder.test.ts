@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openSessionsIn } from '../../../client/sessions/find/in-folder.ts';
+import { openSessionsIn } from '../../../client/sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 
 const listed = (session: string, more: Partial<SessionInfo> = {}) =>

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { countTouchedFiles, listTouchedFiles } from '../../../client/sessions/history/changed-files.ts';
 import { transcriptItems } from '../../../client/sessions/history/items.ts';
 import { htmlOf } from '../../../page/layout.tsx';
-import { AgentState } from '../../../page/session/now-part.tsx';
+import { AgentState } from '../../../page/session/head.tsx';
 import { CallCard, type ShownCall } from '../../../page/transcript/call-card.tsx';
 import type { Outcome } from '../../../store/log/entries.ts';
 import type { Terminal } from '../../../workflows/contract/loop.ts';

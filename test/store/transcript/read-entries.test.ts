@@ -1,7 +1,7 @@
 // Entries that were shrunk, shortened or summarised can be opened by the name given in their place
 // (L8–L10).
 import { expect, test } from 'vitest';
-import { entryName, parseEntryName } from '../../../store/log/entry-names.ts';
+import { entryName, parseEntryName } from '../../../store/log/entries.ts';
 import { createReadTool } from '../../../tools/builtin/read.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
 import { buildToolContext } from '../../../activities/calls/call-context.ts';

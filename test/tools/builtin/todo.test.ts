@@ -1,6 +1,6 @@
 // The task list as the model writes it and everyone reads it (L83).
 import { expect, test } from 'vitest';
-import { createTodoTool } from '../../../tools/builtin/todo.ts';
+import { createTodoTool } from '../../../tools/builtin/builtin-tools.ts';
 import { checkInput } from '../../../system/schema/input-schema.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { taskListOf } from '../../../store/view/task-list.ts';

@@ -1,8 +1,7 @@
 // Times that the model gives, as they are handed over to the workflow: a worker that is away in
 // between moves none.
 import { expect, test } from 'vitest';
-import { createAskUserTool } from '../../../tools/builtin/ask-user.ts';
-import { createWaitTool } from '../../../tools/builtin/wait.ts';
+import { createAskUserTool, createWaitTool } from '../../../tools/builtin/builtin-tools.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { beginDelegation } from '../../../workflows/delegated/carry-out.ts';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { ModelRequest } from '../../../activities/deps.ts';
+import type { ModelRequest } from '../../../activities/model-deps.ts';
 import { observeByDump } from '../../../worker/monitor/dump-requests.ts';
 import { SetupProblem } from '../../../system/setup-problem.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';

@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
+import type { RunServer } from '../../../workflows/contract/mcp-servers.ts';
 import { optionsProblem } from '../../../workflows/contract/options-problem.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
+
+const SHOP: RunServer = {
+  name: 'shop',
+  url: 'https://shop.example/mcp',
+  config: { enabled: true, policy: 'always_ask' },
+  tools: {},
+};
 
 test.each<[string, unknown]>([
   ['max turns', { maxTurns: 0 }],
@@ -52,6 +60,9 @@ test.each<[string, unknown]>([
   ['the system context has 100001 characters', { systemContext: { a: 'x'.repeat(100_001) } }],
   ['approval timeout', { approvalTimeoutMs: 0 }],
   ['approval timeout', { approvalTimeoutMs: 366 * 24 * 3_600_000 }],
+  ['the MCP servers are no list', { mcpServers: [{ ...SHOP, url: 'https://' }] }],
+  ['the MCP servers are no list', { mcpServers: [{ ...SHOP, url: 'http://shop example/mcp' }] }],
+  ['the MCP servers are no list', { mcpServers: [{ ...SHOP, url: 'https://shop.example:99999/mcp' }] }],
 ])('says what is wrong: %s, of %j', (what, options) => {
   const problem = optionsProblem(options as Partial<RunOptions>);
   expect(problem).toContain(what);

@@ -2,7 +2,7 @@
 // anything.
 import { expect, test } from 'vitest';
 import { hashOf } from '../../../store/values/store.ts';
-import { isBody } from '../../../workflows/session/inbox.ts';
+import { isBody } from '../../../workflows/contract/people.ts';
 
 const hash = hashOf(Buffer.from('bytes'));
 const medium = { hash, bytes: 5, mediaType: 'image/png', characters: 6_400, at: 0 };

@@ -30,7 +30,7 @@ export function replaceInCells(text: string, before: string, after: string, opti
   return bytes.length > options.most ? { kind: 'too_large' } : { kind: 'replaced', bytes, lines };
 }
 
-/** Tells whether a change of the text makes a notebook into something that is none. */
+/** Tells whether a change of the text turns a notebook into an invalid one. */
 export const breaksNotebook = (before: string, after: string): boolean =>
   isNotebookText(before) && !isNotebookText(after);
 

@@ -34,7 +34,7 @@ const DRAWN_ALIKE: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Maps texts that are drawn alike to one text. */
-export function normalizeDrawn(text: string): string {
+function normalizeDrawn(text: string): string {
   const composed = HEAP_OF_MARKS.test(text) ? text : text.normalize('NFC');
   return DRAWN_ALIKE.reduce((result, [character, plain]) => result.replaceAll(character, plain), composed);
 }

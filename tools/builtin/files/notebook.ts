@@ -38,7 +38,7 @@ function renderCell({ type, source, outputs }: Cell, index: number): string {
 }
 
 /** The source of a cell, and the line at which `renderNotebook` shows it, from 1. */
-export type PlacedCell = { readonly source: string; readonly line: number };
+type PlacedCell = { readonly source: string; readonly line: number };
 
 /** Lists the cells of a notebook; null for another text. */
 export function locateCells(text: string): readonly PlacedCell[] | null {

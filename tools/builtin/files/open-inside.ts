@@ -7,7 +7,7 @@ import { ToolFailure } from '../../failures.ts';
 import { OpenFile } from '../../../system/open-file.ts';
 import { hasProc } from '../../../system/process/proc.ts';
 import { type ConfinedPath, type Workspace, findRoot } from './confine.ts';
-import { toFsFailure, quotePath } from './fs-failures.ts';
+import { toFsFailure, quotePath, ifPresent } from './fs-failures.ts';
 import { codeOf } from '../../../system/text.ts';
 import { findLikeName, type LikeName } from './lookalikes.ts';
 
@@ -16,7 +16,7 @@ const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NON
 /** Bytes for a file that says that it has none, as those of /proc do. */
 const LEAST = 8 * 1024;
 
-export type OpenedFile = { readonly handle: OpenFile; readonly stats: Stats };
+type OpenedFile = { readonly handle: OpenFile; readonly stats: Stats };
 
 /** Opens a file; the caller closes the handle. Throws ToolFailure. */
 export async function openFile(workspace: Workspace, confined: ConfinedPath): Promise<OpenedFile> {
@@ -79,8 +79,7 @@ export function openFolder(workspace: Workspace, path: string, name = path): Ope
 /** Throws ToolFailure when the open file or folder is no longer at `path`. */
 export function requireAt(handle: OpenFile, path: string): void {
   const opened = hasProc ? readlinkSync(`/proc/self/fd/${handle.fd}`) : realpathSync.native(path);
-  if (opened !== path)
-    throw new ToolFailure(`${quotePath(path)} was replaced by something else while it was being used.`);
+  if (opened !== path) throw createReplacedFailure(path);
 }
 
 /**
@@ -115,3 +114,21 @@ function describeKind(stats: Stats): string {
   if (stats.isSocket()) return 'a socket';
   return stats.isSymbolicLink() ? 'a link' : 'a device';
 }
+
+/** Throws ToolFailure when the entry is no longer the open file. */
+export function requireEntry(entry: string, opened: OpenFile, path: string): void {
+  requireSame(
+    ifPresent(() => lstatSync(entry)),
+    opened.stat(),
+    path,
+  );
+}
+
+/** Throws ToolFailure unless both are of one file. */
+export function requireSame(found: Stats | null, meant: Stats, path: string): void {
+  if (found?.ino === meant.ino && found.dev === meant.dev) return;
+  throw createReplacedFailure(path);
+}
+
+const createReplacedFailure = (path: string): ToolFailure =>
+  new ToolFailure(`${quotePath(path)} was replaced by something else while it was being used.`);

@@ -16,7 +16,7 @@ export type Replacement =
 /** More than an edit ever means, and more than memory likes. */
 const MAX_PLACES = 100_000;
 
-export type ReplaceOptions = {
+type ReplaceOptions = {
   readonly all: boolean;
   /** The most bytes of the result. */
   readonly most: number;

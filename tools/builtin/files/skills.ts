@@ -35,13 +35,13 @@ export type Skill = {
 /** `problem` is the end of a sentence about `file`. */
 type BrokenSkill = { readonly file: string; readonly problem: string };
 
-export type FoundSkills = { readonly skills: readonly Skill[]; readonly problems: readonly BrokenSkill[] };
+type FoundSkills = { readonly skills: readonly Skill[]; readonly problems: readonly BrokenSkill[] };
 
 /**
  * `mayRead` answers by the rules for the tool `read`, in a workspace. `hidden` is Perdure's own
  * data.
  */
-export type SkillSearch = {
+type SkillSearch = {
   readonly cwd: string;
   readonly hidden?: string | undefined;
   readonly mayRead: (path: string) => boolean;

@@ -1,5 +1,5 @@
-// The last rows of a terminal that nobody looks at. Rows that scroll off its top are passed on as
-// lines; what is drawn over is gone, as on any terminal.
+// The last rows of a virtual terminal. Rows that scroll off its top are passed on as lines;
+// characters that are drawn over are gone, as on any terminal.
 
 /**
  * The columns of a row: far more than those of a real terminal, as no command is told of any. A
@@ -26,7 +26,7 @@ export class TerminalScreen {
   /** Whether the first row is the top of a screen that a program has cleared. */
   #isCleared = false;
 
-  /** `pass` gets lines that nothing can change any more. */
+  /** `pass` gets lines that can't change again. */
   constructor(pass: (text: string) => void) {
     this.#pass = pass;
   }

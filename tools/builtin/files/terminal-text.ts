@@ -4,7 +4,7 @@ import { eastAsianWidth } from 'get-east-asian-width';
 import { dropPartialEnd } from './encoding.ts';
 import { TerminalScreen } from './terminal-screen.ts';
 
-export type TerminalText = {
+type TerminalText = {
   /** Takes the next bytes, cut anywhere. The view may be reused. */
   write(bytes: Uint8Array): void;
   /** Passes on what is still on the screen. Nothing can be written after it. */
@@ -38,7 +38,7 @@ const [BACKSPACE, TAB, NEWLINE, RETURN, ESCAPE] = [0x08, 0x09, 0x0a, 0x0d, 0x1b]
 /** The lines at the end of plain output that later output may still change. */
 const REACHED_LINES = 16;
 
-/** `emit` gets lines that nothing can change any more, as UTF-8, and at the end the rest. */
+/** `emit` gets lines that can't change again, as UTF-8, and at the end the rest. */
 export function createTerminalText(emit: (bytes: Uint8Array) => void): TerminalText {
   let out: string[] = [];
   const screen = new TerminalScreen((text) => out.push(text));

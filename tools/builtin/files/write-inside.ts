@@ -13,7 +13,7 @@ import { ToolFailure } from '../../tool.ts';
 import type { ConfinedPath, Workspace } from './confine.ts';
 import { ifPresent, toFsFailure, quotePath, describeSystemError } from './fs-failures.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
-import { entryPath, openFolder, requireAt, requireFile } from './open-inside.ts';
+import { entryPath, openFolder, requireAt, requireFile, requireEntry, requireSame } from './open-inside.ts';
 import { toSeenFile } from './file-facts.ts';
 
 type WriteOptions = {
@@ -30,7 +30,7 @@ type WriteOptions = {
  * `parted` counts other names of the file (hard links), which keep the old content. `facts` are
  * those of the written file, whatever became of it since.
  */
-export type WriteResult = { readonly did: 'created' | 'updated'; readonly parted: number; readonly facts: SeenFile };
+type WriteResult = { readonly did: 'created' | 'updated'; readonly parted: number; readonly facts: SeenFile };
 
 /** Words the other names for the end of an outcome. */
 export function describeParted(parted: number): string {
@@ -213,21 +213,6 @@ async function overwriteFile(
   } finally {
     handle.close();
   }
-}
-
-/** Throws ToolFailure when the entry is no longer the open file. */
-function requireEntry(entry: string, opened: OpenFile, path: string): void {
-  requireSame(
-    ifPresent(() => lstatSync(entry)),
-    opened.stat(),
-    path,
-  );
-}
-
-/** Throws ToolFailure unless both are of one file. */
-function requireSame(found: Stats | null, meant: Stats, path: string): void {
-  if (found?.ino === meant.ino && found.dev === meant.dev) return;
-  throw new ToolFailure(`${quotePath(path)} was replaced by something else while it was being used.`);
 }
 
 /** Throws ToolFailure when the file must not change after all, and what the fence throws. */

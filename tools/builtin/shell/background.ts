@@ -54,7 +54,8 @@ const READ_BYTES = 20_000;
 const TOLD_BYTES = 1_000;
 const LOOK_MS = 5_000;
 const DRAIN_MS = 200;
-const GRACE_MS = 1_500;
+/** Milliseconds between the polite end of a command and the hard one. */
+export const GRACE_MS = 1_500;
 /** Milliseconds in which the worker of a command that was ended says so. */
 const OWNER_MS = 5_000;
 
@@ -215,20 +216,12 @@ class OwnCommands implements BackgroundCommands {
   }
 }
 
-/**
- * Ends a command for a person: its worker writes down how it ended, and the model is told. Returns
- * null for one that is not known on this machine.
- */
-export async function endCommand(root: string, session: string, id: string): Promise<BackgroundRecord | null> {
-  const files = openBackgroundFolder(root, session);
-  const record = files.read(id);
-  if (record === null || record.end) return record;
-  await killTree({ callId: record.mark, leader: record.leader }, { graceMs: GRACE_MS });
-  return await awaitEnd(files, id, record);
-}
-
 /** Waits until the worker of an ended command has written down how it ended. */
-async function awaitEnd(files: BackgroundFolder, id: string, record: BackgroundRecord): Promise<BackgroundRecord> {
+export async function awaitEnd(
+  files: BackgroundFolder,
+  id: string,
+  record: BackgroundRecord,
+): Promise<BackgroundRecord> {
   for (let waitedMs = 0; waitedMs < OWNER_MS && !files.read(id)?.end; waitedMs += DRAIN_MS) await sleep(DRAIN_MS);
   return files.read(id) ?? record;
 }

@@ -108,7 +108,7 @@ export class KeptCommand {
     this.args = ['-c', script, bash, command];
   }
 
-  /** The folder that the shell was in when it ended by itself; null when it did not, or said none. */
+  /** The shell's folder when it ended by itself; null when it didn't, or reported none. */
   get endedIn(): string | null {
     return this.#endedIn;
   }
@@ -149,7 +149,7 @@ function startOf(bytes: Buffer, opening: Buffer): number {
 /** Lines are counted from the command's own first one. */
 const RUN = '__perdure_command=$1; shift; eval "$__perdure_command"';
 
-/** A number that no command is likely to use: output of a command that redirects its own is not it. */
+/** A descriptor that commands are unlikely to use for redirections of their own. */
 const REPORT_FD = 211;
 
 /**

@@ -6,7 +6,7 @@ import type { TreeEnd } from './supervise.ts';
 import { decodePlain } from '../files/terminal-text.ts';
 import type { SimpleCommand } from '../../shell-command.ts';
 import { parseShell } from './parse-shell.ts';
-import { listErrorLines } from '../../../system/error-lines.ts';
+import { listErrorLines } from '../../../store/transcript/preview.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/encoding.ts';
 
 /**

@@ -6,11 +6,11 @@ import { isInside, realOf } from '../../../system/process/places.ts';
 import { toolVariableProblem } from '../../../workflows/contract/tool-env.ts';
 import { describeMissingAgent } from './key-agents.ts';
 
-export type HeldCommand = {
+type HeldCommand = {
   readonly command: string;
   /** Whether it was judged to only read: it writes nothing and reaches no network. */
   readonly readOnly: boolean;
-  /** What it got of the variables of `worker`. */
+  /** The variables of `worker` that it got. */
   readonly env: Readonly<Record<string, string>>;
   readonly worker: Readonly<Record<string, string | undefined>>;
   /** Sockets that it can reach. */

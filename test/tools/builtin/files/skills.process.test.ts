@@ -6,7 +6,7 @@ import { tellNewSkills } from '../../../../activities/attachments/attachments.ts
 import { listSkillResources, findSkills } from '../../../../tools/builtin/files/skills.ts';
 import type { SkillSettings } from '../../../../tools/skill-settings.ts';
 import { createReadTool } from '../../../../tools/builtin/read.ts';
-import { createSkillTool } from '../../../../tools/builtin/skill.ts';
+import { createSkillTool } from '../../../../tools/builtin/builtin-tools.ts';
 import { callTool } from '../../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../../tools/sandbox.ts';
 import { tempDir } from '../../../support/temp-dir.ts';

@@ -1,0 +1,7 @@
+// What a face reads and keeps in the store itself: logs of resources, stored heads and outcomes,
+// entries that a step is about to append.
+export { mediaKey } from '../../store/log/bodies.ts';
+export { rewoundIn } from '../../store/log/entries.ts';
+export { readStoredHead, readStoredOutcome } from '../../store/log/step-records.ts';
+export { findNewest, ResourceLog } from '../../store/values/resource-log.ts';
+export { prepareAppend } from '../../store/view/append.ts';
