@@ -7,12 +7,14 @@ import type { Attempt } from './attempt.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import type { ModelTable } from '../store/model-facts.ts';
 import type { Places } from '../system/process/places.ts';
+import type { Network } from '../system/network.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Client } from '@temporalio/client';
 import type { HostedSessions } from '../store/hosted-sessions.ts';
 import type { RunOptions, SessionHost } from '../workflows/contract/session.ts';
 import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
 import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
+import type { WebhookType } from '../workflows/contract/webhooks.ts';
 import type { Entry } from '../store/log/entries.ts';
 import type { WorkQueues } from '../store/sandbox/queue.ts';
 import type { DeferSetting } from '../tools/deferred-tools.ts';
@@ -30,6 +32,8 @@ export type Deps = ModelDeps & {
   readonly prepared?: { close(): void };
   /** Absent: no agent gets a work tree of its own (L72). */
   readonly worktrees?: Worktrees;
+  /** Absent: no endpoint hears of sessions (G70). */
+  readonly webhooks?: WebhookMeans;
   /** Absent: runs have no skills (L79). */
   readonly skills?: SkillSettings;
   readonly afterStop: readonly AfterStopHandler[];
@@ -51,6 +55,19 @@ export type Deps = ModelDeps & {
   /** Workspaces of new sessions are made in this folder where they are missing. */
   readonly workspaces?: string;
 };
+
+/**
+ * An endpoint that hears of managed sessions. `secret` signs what is sent: `whsec_`, then 24 to 64
+ * bytes as base64.
+ */
+export type WebhookEndpoint = {
+  readonly url: string;
+  readonly secret: string;
+  readonly events: readonly WebhookType[];
+};
+
+/** The endpoints, and how this worker reaches them. */
+type WebhookMeans = { readonly endpoints: readonly WebhookEndpoint[]; readonly fetch: Network['fetch'] };
 
 export type HostMeans = {
   /** The sessions whose folders are on this host. */

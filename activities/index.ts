@@ -20,6 +20,7 @@ import { endWorktree } from './run/inherit.ts';
 import { lookAtFiring } from './run/look-at-firing.ts';
 import { readResult } from './run/read-result.ts';
 import { tellAlert } from './run/tell-alert.ts';
+import { sendWebhook, tellWebhooks } from './run/webhooks.ts';
 import { leaveHost, takeOver } from './hosts/take-over.ts';
 import { requireFolder } from './hosts/require-folder.ts';
 import { runTool } from './run-tool.ts';
@@ -65,6 +66,9 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     summarizeBatch: createActivity(work(limitTries(2, summarizeBatch(deps)))),
     // Its attempts are bounded, not its time: an alert outlives an outage of a minute.
     tellAlert: createActivity(work(skipWithdrawnAlert(stops, limitTries(5, tellAlert(deps))), { unless: isStopped })),
+    // A worker that only stops a run passes on what that tells.
+    tellWebhooks: createActivity(tellWebhooks(deps)),
+    sendWebhook: createActivity(work(sendWebhook(deps))),
     answerAside: createActivity(work(limitTries(2, answerAside(deps)))),
     holdLease: createActivity(holdLease),
     lapseLease: createActivity(lapseLease(deps)),

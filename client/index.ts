@@ -46,6 +46,7 @@ export type {
   RewindRequest,
 } from '../workflows/contract/rewind.ts';
 export type { RunServer, ServerToolConfig } from '../workflows/contract/mcp-servers.ts';
+export type { RunMount } from '../workflows/contract/mounts.ts';
 export type { RosterAgent } from '../workflows/contract/roster.ts';
 export type {
   AgentWait,

@@ -10,6 +10,9 @@ import { AGENT_TOOL } from '../client/faces/contract.ts';
 import { SERVER_PREFIX } from '../client/faces/outside.ts';
 import type { OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
 import { outsideTools } from './agents.ts';
+import { OUTPUTS, UPLOADS } from '../client/faces/stored.ts';
+import type { SessionItem } from './log/stored.ts';
+import { describeMemoryStores, mountsOfStores } from './memory/attach.ts';
 import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
 import { runServers } from './mcp-servers.ts';
@@ -19,8 +22,12 @@ import { sandboxTools } from './work/tools.ts';
 type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;
 
 type AgentPlace = {
+  readonly session: string;
   readonly cwd: string;
+  readonly resources?: SessionItem['resources'];
   readonly budget?: string | undefined;
+  /** Whether runs show files that are attached to the session (G66). */
+  readonly hasFiles?: boolean | undefined;
   readonly workerTools: readonly string[];
 };
 
@@ -31,7 +38,7 @@ type AgentPlace = {
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  { cwd, budget, workerTools }: AgentPlace,
+  { session, cwd, budget, hasFiles, workerTools, resources }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
   const isBoxed = config.type === 'self_hosted';
@@ -45,6 +52,7 @@ export function optionsOfAgent(
     // Only policies let a call run unasked; a worker's looser mode doesn't.
     permissionMode: 'default',
     ...(offline && { offline }),
+    ...(hasFiles && { sessionFiles: true }),
     ...own,
     tools: [
       ...tools,
@@ -56,6 +64,7 @@ export function optionsOfAgent(
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
     ...outsideOptions(id, config, [...custom, ...(isBoxed ? sandboxTools(enabled.tools) : [])]),
+    ...contextOptions(isBoxed, { session, hasFiles, resources }),
   };
 }
 
@@ -89,6 +98,18 @@ const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean):
   ...ownOptions(agent, enabledTools(agent, offline)),
 });
 
+/** A worker elsewhere lays the folders of memory stores into its own sandbox. */
+function contextOptions(
+  isBoxed: boolean,
+  { session, hasFiles, resources: stores = [] }: Pick<AgentPlace, 'session' | 'hasFiles' | 'resources'>,
+): Partial<RunOptions> {
+  const facts = { ...(isBoxed && ELSEWHERE), ...(hasFiles && FILES), ...describeMemoryStores(stores) };
+  return {
+    ...(Object.keys(facts).length > 0 && { systemContext: facts }),
+    ...(!isBoxed && stores.length > 0 && { mounts: mountsOfStores(session, stores) }),
+  };
+}
+
 /** The folder here of a session whose tools work elsewhere stays empty: nothing of it is read. */
 function outsideOptions(
   environment: string,
@@ -97,9 +118,13 @@ function outsideOptions(
 ): Partial<RunOptions> {
   return {
     ...(tools.length > 0 && { outsideTools: tools }),
-    ...(type === 'self_hosted' && { environment, instructions: false, snapshots: false, systemContext: ELSEWHERE }),
+    ...(type === 'self_hosted' && { environment, instructions: false, snapshots: false }),
   };
 }
+
+const FILES = {
+  files: `Files that were attached to the session are in ${UPLOADS}, which is read-only. What the user is to have, write to ${OUTPUTS}.`,
+};
 
 const ELSEWHERE = {
   sandbox: 'Your tools work in a sandbox on another machine: the workspace and the platform above are not its.',

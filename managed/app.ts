@@ -12,6 +12,7 @@ import type { MountedApp } from '../page/page-app.tsx';
 import { authenticate, authorize, type Caller, nameOf, requireRole } from './callers.ts';
 import { errorAnswer, invalid, lineOf, ManagedError, notServed } from './errors.ts';
 import { newId } from './ids.ts';
+import { LARGEST_FILE } from './files/file-resources.ts';
 import { createHandlers, createParts } from './handlers.ts';
 import { ManagedStore } from './log/stored.ts';
 import type { ManagedPorts } from './ports.ts';
@@ -23,6 +24,8 @@ import { agentViews } from './views.tsx';
 const PATH = '/v1';
 /** Bytes of a body (G95). */
 const LARGEST_BODY = 8 * 1024 * 1024;
+/** Bytes of an upload: its parts have headers. */
+const LARGEST_UPLOAD = LARGEST_FILE + 64 * 1024;
 const BETA = 'managed-agents-2026-04-01';
 const STREAMS: ReadonlySet<string> = new Set(['sessions.events.stream', 'sessions.threads.events.stream']);
 
@@ -49,7 +52,10 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
     refuseOtherBeta(context.req.header('anthropic-beta'));
     await next();
   });
-  app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: tooLarge }));
+  app.use(async (context, next) => {
+    const maxSize = isUpload(context.req) ? LARGEST_UPLOAD : LARGEST_BODY;
+    return bodyLimit({ maxSize, onError: () => refuseLarger(maxSize) })(context, next);
+  });
   for (const route of [...servedRoutes, ...ownRoutes]) {
     const { name, method, path } = route;
     const handler: Handler = handlers[name];
@@ -102,9 +108,14 @@ function refuseOtherBeta(header = ''): void {
   if (other !== undefined) throw invalid(`anthropic-beta: "${other.slice(0, 80)}" is not served, ${BETA} is`);
 }
 
-function tooLarge(): never {
-  throw new ManagedError(413, `The body is over ${LARGEST_BODY / 1024 / 1024} MB`);
+function refuseLarger(bytes: number): never {
+  throw new ManagedError(413, `The body is over ${Math.floor(bytes / 1024 / 1024)} MB`);
 }
+
+const isUpload = (request: Request['req']): boolean =>
+  request.method === 'POST' &&
+  request.path.endsWith('/files') &&
+  /^multipart\/form-data/i.test(request.header('content-type') ?? '');
 
 async function requestOf(
   context: Request,
@@ -116,13 +127,22 @@ async function requestOf(
     path,
     params: context.req.param() as Readonly<Record<string, string>>,
     query: queryOf(context.req.url),
-    body: method === 'POST' ? await bodyOf(context) : undefined,
+    body: isUpload(context.req) ? await formOf(context) : method === 'POST' ? await bodyOf(context) : undefined,
     key: context.req.header('idempotency-key'),
     retries: Number(/^\d{1,3}$/.exec(context.req.header('x-stainless-retry-count') ?? '')?.[0] ?? 0),
     lastEventId: context.req.header('last-event-id'),
     workerId: context.req.header('anthropic-worker-id')?.slice(0, LONGEST_WORKER_ID),
     origin: new URL(context.req.url).origin,
   };
+}
+
+async function formOf({ req }: Request): Promise<FormData> {
+  try {
+    return await req.formData();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw invalid(`The body is no multipart/form-data: ${error.message}`);
+  }
 }
 
 async function bodyOf(context: Request): Promise<unknown> {

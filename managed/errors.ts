@@ -28,10 +28,13 @@ export class ManagedError extends Error {
   override readonly name = 'ManagedError';
   readonly status: Status;
   readonly details: Details | undefined;
-  constructor(status: Status, message: string, details?: Details) {
+  /** Fields of the error besides its message: a type of its own among them. */
+  readonly fields: Details | undefined;
+  constructor(status: Status, message: string, details?: Details, fields?: Details) {
     super(message);
     this.status = status;
     this.details = details;
+    this.fields = fields;
   }
 }
 
@@ -89,7 +92,7 @@ export type ErrorAnswer = {
 /** Makes the answer of an error; the SDKs repeat 409 and 5xx unless a header forbids it (G14). */
 export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
   const status = statusOf(error);
-  const details = error instanceof ManagedError ? error.details : undefined;
+  const { details, fields } = error instanceof ManagedError ? error : {};
   const message = lineOf(error);
   const isFinal = status < 500 && status !== 429;
   return {
@@ -100,7 +103,7 @@ export function errorAnswer(error: unknown, requestId: string): ErrorAnswer {
     },
     body: {
       type: 'error',
-      error: { type: types[status], message, ...(details && { details }) },
+      error: { type: types[status], message, ...(details && { details }), ...fields },
       request_id: requestId,
     },
   };

@@ -13,15 +13,20 @@ import { Agents } from './agents.ts';
 import { Environments, placeOfEnvironment } from './environments.ts';
 import { unsupported } from './errors.ts';
 import { EventBus } from './events/bus.ts';
+import { FileResources } from './files/file-resources.ts';
+import { fileHandlers } from './files/handlers.ts';
 import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
 import { formatMicros, newId, type Prefix } from './ids.ts';
-import type { ManagedStore } from './log/stored.ts';
+import { LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
+import { memoryHandlers } from './memory/handlers.ts';
+import { MemoryStores } from './memory/stores.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen, placeOf } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import {
   agentIn,
   environmentIn,
+  filterOf,
   type Handler,
   type ManagedRequest,
   type Paged,
@@ -46,15 +51,18 @@ import { Work } from './work/work.ts';
 export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
+  const memoryStores = new MemoryStores(stored, ports.now);
   const timelines = new Timelines(ports);
-  const sessions = new Sessions({ ports, stored, agents, environments, timelines });
+  const files = new FileResources(ports);
+  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, timelines });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
   const queues = new WorkQueues(ports);
   const { leases, leaseMs, now } = ports;
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
-  return { ports, stored, agents, environments, timelines, sessions, threads, bus, queues, work, cursors: sealing };
+  const own = { agents, environments, files, memoryStores, timelines, sessions, threads, bus, queues, work };
+  return { ports, stored, ...own, cursors: sealing };
 }
 
 export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
@@ -65,15 +73,10 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...sessionHandlers(parts),
     ...eventHandlers(parts),
     ...threadHandlers(parts),
+    ...memoryHandlers(parts),
+    ...fileHandlers(parts),
   };
 }
-
-/** Everything of a query that chooses items. */
-const filterOf = (query: Readonly<Record<string, unknown>>): unknown => ({
-  ...query,
-  limit: undefined,
-  page: undefined,
-});
 
 const reserveId = async ({ ports }: Parts, request: ManagedRequest, prefix: Prefix): Promise<string> =>
   (await reserveIds(ports, request, () => [newId(prefix)]))[0]!;
@@ -185,7 +188,7 @@ function sessionHandlers(parts: Parts) {
         ? await pageOfChosen(await parts.cursors(), list, all, placeOfFound, choose)
         : pageOf(await parts.cursors(), list, all, placeOfFound);
       const found = statuses?.length ? page.items : await sessions.lookAt(page.items);
-      const data = await Promise.all(found.map((one) => sessions.show(one)));
+      const data = await Promise.all(found.map((one) => sessions.show(one, LIST_AGE_MS)));
       return { data, next_page: page.next, prev_page: page.prev };
     },
   } satisfies Partial<Record<ServedName, Handler>>;

@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto';
 import { RANDOM_NAME_LENGTH, randomName } from '../system/random-name.ts';
 
-export type Prefix = 'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'req';
+export type Prefix =
+  'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'memstore' | 'mem' | 'memver' | 'file' | 'sesrsc' | 'req';
 
 /** Makes a new random id. */
 export const newId = (prefix: Prefix): string => `${prefix}_${randomName()}`;
@@ -16,6 +17,11 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
   sevt: /^sevt_[0-9a-z]{26}$/,
   sthr: /^sthr_[0-9a-z]{26}$/,
   work: /^work_[0-9a-z]{26}$/,
+  memstore: /^memstore_[0-9a-z]{26}$/,
+  mem: /^mem_[0-9a-z]{26}$/,
+  memver: /^memver_[0-9a-z]{26}$/,
+  file: /^file_[0-9a-z]{26}$/,
+  sesrsc: /^sesrsc_[0-9a-z]{26}$/,
   req: /^req_[0-9a-z]{26}$/,
 };
 
@@ -26,6 +32,13 @@ export const eventId = (...parts: readonly (string | number)[]): string => `sevt
 
 /** Returns the id of the thread that is the session, or that an agent's session is. */
 export const threadId = (session: string): string => `sthr_${nameOf([session, 'thread'])}`;
+
+/** Returns the id of a file that these parts name. */
+export const fileId = (...parts: readonly (string | number)[]): string => `file_${nameOf(['file', ...parts])}`;
+
+/** Returns the id of the resource of a session that a file is, and the file of a resource. */
+export const resourceOfFile = (file: string): string => file.replace(/^file_/, 'sesrsc_');
+export const fileOfResource = (resource: string): string => resource.replace(/^sesrsc_/, 'file_');
 
 function nameOf(parts: readonly (string | number)[]): string {
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');

@@ -2,6 +2,7 @@
 // description, newest step and live channel, and the store.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasPacks, openShadowReading, readCapturedFolder } from '../client/faces/files.ts';
 import { TASK_QUEUE } from '../client/faces/basics.ts';
 import {
   callUntilAnswered,
@@ -12,8 +13,12 @@ import {
   update,
   UPDATES,
 } from '../client/faces/outside.ts';
+import { ClientProblem } from '../client/faces/start.ts';
+import { outputsOf } from '../client/faces/stored.ts';
 import type {
+  CapturedFolder,
   ChannelItem,
+  Entry,
   GivenResult,
   NewestStep,
   OpenedServer,
@@ -23,6 +28,7 @@ import type {
   SessionLabels,
   Store,
 } from '../client/faces/types.ts';
+import type { Env } from '../connection/data-folder.ts';
 import type { PagePorts } from '../page/ports.ts';
 import { type Leases, temporalLeases } from './work/leases.ts';
 
@@ -45,6 +51,8 @@ export type ManagedPorts = {
   removeWorkflow(session: SessionId): Promise<void>;
   /** Makes the session's own folder where it is missing, and returns its absolute path. */
   openWorkspace(session: string): Promise<string>;
+  /** Returns what the session's folder of outputs had when it was captured last, or null. */
+  outputs(session: string): Promise<CapturedFolder | null>;
   readonly leases: Leases;
   /** Milliseconds without a heartbeat after which a lease of a worker has lapsed. */
   readonly leaseMs: number;
@@ -64,12 +72,13 @@ export type ManagedPorts = {
 type Place = Pick<ManagedPorts, 'leaseMs' | 'publicUrl' | 'idleLeaseMs' | 'workerTools' | 'log'> & {
   /** The absolute path of the folder that holds the sessions' workspaces. */
   readonly root: string;
+  readonly env: Env;
 };
 
 export function managedPorts(
-  { temporal }: OpenedServer,
+  { temporal, folder: data }: OpenedServer,
   ports: PagePorts,
-  { root, log, ...options }: Place,
+  { root, env, log, ...options }: Place,
 ): ManagedPorts {
   const { client } = temporal;
   const { namespace } = client.options;
@@ -95,10 +104,26 @@ export function managedPorts(
       await mkdir(folder, { recursive: true, mode: 0o700 });
       return folder;
     },
+    outputs: async (session) => {
+      const entries = await readEntries(ports, session);
+      const open = () => ({ reading: openShadowReading(data.root, env, hasPacks(entries)), store: ports.store });
+      return readCapturedFolder(open, entries, outputsOf(join(root, session)));
+    },
     leases: temporalLeases(client, TASK_QUEUE),
     ...options,
     store: ports.store,
     now: Date.now,
     log,
   };
+}
+
+/** Returns no entries for a session without a workflow. */
+async function readEntries({ transcript }: PagePorts, session: string): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  try {
+    for await (const { entry } of transcript(session)) entries.push(entry);
+  } catch (error) {
+    if (!(error instanceof ClientProblem) || error.kind !== 'no_session') throw error;
+  }
+  return entries;
 }

@@ -5,10 +5,12 @@ import type { Agents } from './agents.ts';
 import type { Caller } from './callers.ts';
 import type { Environments } from './environments.ts';
 import { notFound } from './errors.ts';
+import type { FileResources } from './files/file-resources.ts';
 import type { EventBus } from './events/bus.ts';
 import type { Timelines } from './events/timelines.ts';
 import { isId, type Prefix } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
+import type { MemoryStores } from './memory/stores.ts';
 import type { Cursors } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import type { Sessions } from './sessions.ts';
@@ -57,7 +59,9 @@ export type Parts = {
   readonly stored: ManagedStore;
   readonly agents: Agents;
   readonly environments: Environments;
+  readonly memoryStores: MemoryStores;
   readonly timelines: Timelines;
+  readonly files: FileResources;
   readonly sessions: Sessions;
   readonly threads: Threads;
   readonly bus: EventBus;
@@ -81,6 +85,13 @@ export const sessionIn = (request: ManagedRequest): string => idIn(request, 'ses
 /** Throws ManagedError 404. */
 export const threadIn = (request: ManagedRequest, threads: Threads): Promise<FoundThread> =>
   threads.find(sessionIn(request), idIn(request, 'thread_id', 'sthr', 'Thread'));
+
+/** Everything of a query that chooses items. */
+export const filterOf = (query: Readonly<Record<string, unknown>>): unknown => ({
+  ...query,
+  limit: undefined,
+  page: undefined,
+});
 
 /** The size and the cursor of a page, where they were sent. */
 export const pageIn = ({

@@ -12,6 +12,7 @@ import { findFacts } from './budgets.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
+import type { FileResources } from './files/file-resources.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
 import { archivedProblem, type FoundSession, isAtBudget, isWaiting, statusOf } from './sessions.ts';
@@ -21,6 +22,7 @@ import type { SessionLease } from './work/credentials.ts';
 import { endUngiven } from './work/results.ts';
 
 type SendParts = SettleParts & {
+  readonly files: Pick<FileResources, 'read'>;
   readonly stored: ManagedStore;
   readonly bus: EventBus;
 };
@@ -46,9 +48,10 @@ function requireResults(events: readonly SentEvent[]): void {
 /** `ids` has one for each event. Throws ManagedError or ClientProblem; nothing was sent then. */
 export async function sendEvents(
   parts: SendParts,
-  { session, by, lease, events, ids }: Sending,
+  { session, by, lease, events: sentEvents, ids }: Sending,
 ): Promise<StoredEvent[]> {
-  if (lease) requireResults(events);
+  if (lease) requireResults(sentEvents);
+  const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
   const found = await parts.sessions.find(session);
   refuseEnded(found);
   for (const [at, event] of events.entries()) checkEvent(event, at);
@@ -72,6 +75,23 @@ export async function sendEvents(
     throw error;
   }
   return sent;
+}
+
+/** Puts files in the place of their ids. Throws ManagedError where one is not there. */
+async function readSources({ files }: SendParts, event: SentEvent, path: string): Promise<SentEvent> {
+  if (event.type !== 'user.message') return event;
+  const read = async (block: MessageBlock, at: number): Promise<MessageBlock> => {
+    if (block.type === 'text' || block.type === 'redacted' || block.source.type !== 'file') return block;
+    const { mimeType, bytes } = await files.read(block.source.file_id).catch((error: unknown) => {
+      if (!(error instanceof ManagedError)) throw error;
+      throw invalid(`${path}.content.${at}.source: ${error.message}`, `${path}.content.${at}.source`);
+    });
+    const data = Buffer.from(bytes);
+    return block.type === 'document' && mimeType.startsWith('text/')
+      ? { ...block, source: { type: 'text', data: data.toString('utf8'), media_type: 'text/plain' } }
+      : { ...block, source: { type: 'base64', data: data.toString('base64'), media_type: mimeType } };
+  };
+  return { ...event, content: await Promise.all(event.content.map(read)) };
 }
 
 function refuseEnded(found: FoundSession): void {
@@ -183,8 +203,8 @@ function promptOf(content: readonly MessageBlock[], path: string): readonly Prom
   return content.map((block, index): PromptBlock => {
     const where = `${path}.${index}`;
     if (block.type === 'redacted') throw invalid(`${where}: a redacted block cannot be sent`, where);
-    if (block.type !== 'text' && (block.source.type === 'url' || block.source.type === 'file'))
-      throw unsupported(`${where}.source`, `sources of type "${block.source.type}" are not served yet: send base64`);
+    if (block.type !== 'text' && block.source.type === 'url')
+      throw unsupported(`${where}.source`, `sources of type "url" are not served yet: send base64, or a file`);
     return block as PromptBlock;
   });
 }
@@ -205,8 +225,11 @@ async function sendMessage(
   const cwd = await ports.openWorkspace(session);
   const environment = await sessions.environmentOf(item);
   const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, {
+    session,
     cwd,
+    resources: item.resources,
     budget: item.budget,
+    hasFiles: item.hasFiles,
     workerTools: ports.workerTools,
   });
   const prompt = promptOf(content, 'content');

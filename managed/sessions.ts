@@ -19,10 +19,13 @@ import { conflict, invalid, ManagedError, notFound, unsupported } from './errors
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem, SessionUpdate } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
+import type { FileResources } from './files/file-resources.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
 import { earlyUpdates } from './events/updates.ts';
+import { attachMemoryStores } from './memory/attach.ts';
+import type { MemoryStores } from './memory/stores.ts';
 import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
@@ -45,6 +48,8 @@ export type SessionParts = {
   readonly stored: ManagedStore;
   readonly agents: Agents;
   readonly environments: Environments;
+  readonly memoryStores: MemoryStores;
+  readonly files: FileResources;
   readonly timelines: Timelines;
 };
 
@@ -76,7 +81,7 @@ export class Sessions {
   /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
     refuseUnservedParts(body);
-    const { stored, environments, ports } = this.#parts;
+    const { stored, environments, memoryStores, ports } = this.#parts;
     const environment = await environments.retrieve(body.environment_id);
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
@@ -89,9 +94,18 @@ export class Sessions {
     if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
     const budget = body.budget?.max_list_cost.amount;
     if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
-    const problem = optionsProblem(optionsOfAgent(agent, environment, { cwd: '/', workerTools: ports.workerTools }));
+    const requested = body.resources ?? [];
+    const isRepeated = (await stored.sessionLog(id).read()).has(id);
+    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
+    const { workerTools } = ports;
+    const problem = optionsProblem(
+      optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }),
+    );
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+    const isCloud = environment.config.type === 'cloud';
+    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
     const hash = await stored.putSessionAgent(agent);
+    if (!isRepeated) await this.#parts.files.attachAll(id, by, requested);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -103,13 +117,22 @@ export class Sessions {
       agentId: agent.id,
       agentVersion: agent.version,
       agent: hash,
+      ...(resources.length > 0 && { resources }),
       ...(budget !== undefined && { budget }),
+      ...(isCloud && { hasFiles: true }),
       isStarted: false,
     };
     await stored.sessionLog(id).append(by, (all, deleted) => {
       if (deleted.has(id)) throw notFound('Session', id);
       return all.has(id) ? null : { id, item };
     });
+  }
+
+  /** Throws ManagedError unless files can be attached to the session. */
+  async requireFiles(id: string): Promise<void> {
+    const item = await this.item(id);
+    refuseArchived(id, item);
+    if (item.hasFiles !== true) throw invalid(ELSEWHERE);
   }
 
   /** Returns the agent as the session has it: a version, with what the request overrides. */
@@ -155,7 +178,8 @@ export class Sessions {
     }
   }
 
-  async show(found: FoundSession): Promise<BetaManagedAgentsSession> {
+  /** `maxAgeMs`: of what is known of its files. */
+  async show(found: FoundSession, maxAgeMs = 0): Promise<BetaManagedAgentsSession> {
     const { id, item, description } = found;
     const { timelines } = this.#parts;
     const { projection } = isAtBudget(found)
@@ -173,7 +197,7 @@ export class Sessions {
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: [],
-      resources: [],
+      resources: [...(await this.#parts.files.resources(id, maxAgeMs)), ...(item.resources ?? [])],
       stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
       title: item.title,
@@ -283,6 +307,7 @@ export class Sessions {
       const now = all.get(id);
       return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;
     });
+    await this.#parts.files.release(id, by);
     // A first message may have begun the workflow meanwhile, which is looked at then.
     if ((await log.read()).has(id)) await this.delete(id, by);
   }
@@ -364,6 +389,9 @@ export class Sessions {
     return { ...timeline, facts: [...facts, ...endOutside(found, facts)] };
   }
 }
+
+const ELSEWHERE =
+  'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
 
 function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
   if (typeof choice === 'string' || choice.type === 'agent') return own;
@@ -468,22 +496,23 @@ function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boole
     (agent_id === undefined || agent_id === item.agentId) &&
     (agent_version === undefined || agent_version === item.agentVersion) &&
     deployment_id === undefined &&
-    memory_store_id === undefined &&
+    (memory_store_id === undefined || attachesStore(item, memory_store_id)) &&
     isWithin(item.createdAt * 1000, query)
   );
 }
+
+const attachesStore = ({ resources = [] }: SessionItem, id: string): boolean =>
+  resources.some(({ memory_store_id }) => memory_store_id === id);
 
 const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
 /** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
 function refuseUnservedParts(body: {
-  readonly resources?: unknown;
   readonly vault_ids?: unknown;
   readonly agent?: unknown;
   readonly environment_id?: string;
 }): void {
-  if (isPresent(body.resources)) throw unsupported('resources', 'resources of sessions are not served yet');
   if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
   if (body.environment_id === undefined && isPresent(body.agent))
     throw unsupported('agent', 'a session’s agent cannot be changed yet: create another session');

@@ -21,6 +21,10 @@ const route = <Name extends string>(
 
 const anyWorker = ['environment key', 'session token'] as const;
 const keyOnly = ['environment key'] as const;
+const tokenOnly = ['session token'] as const;
+
+const MEMORY = '/memory_stores/{memory_store_id}/memories/{memory_id}';
+const MEMORY_VERSION = '/memory_stores/{memory_store_id}/memory_versions/{memory_version_id}';
 
 export const servedRoutes = [
   route('agents.create', 'post', '/agents', 'steer'),
@@ -58,11 +62,35 @@ export const servedRoutes = [
   route('sessions.events.list', 'get', '/sessions/{session_id}/events', 'look', anyWorker),
   route('sessions.events.send', 'post', '/sessions/{session_id}/events', 'decide', anyWorker),
   route('sessions.events.stream', 'get', '/sessions/{session_id}/events/stream', 'look', anyWorker),
+  route('sessions.resources.add', 'post', '/sessions/{session_id}/resources', 'steer'),
+  route('sessions.resources.list', 'get', '/sessions/{session_id}/resources', 'look'),
+  route('sessions.resources.retrieve', 'get', '/sessions/{session_id}/resources/{resource_id}', 'look'),
+  route('sessions.resources.update', 'post', '/sessions/{session_id}/resources/{resource_id}', 'steer'),
+  route('sessions.resources.delete', 'delete', '/sessions/{session_id}/resources/{resource_id}', 'steer'),
   route('sessions.threads.list', 'get', '/sessions/{session_id}/threads', 'look'),
   route('sessions.threads.retrieve', 'get', '/sessions/{session_id}/threads/{thread_id}', 'look'),
   route('sessions.threads.archive', 'post', '/sessions/{session_id}/threads/{thread_id}/archive', 'steer'),
   route('sessions.threads.events.list', 'get', '/sessions/{session_id}/threads/{thread_id}/events', 'look'),
   route('sessions.threads.events.stream', 'get', '/sessions/{session_id}/threads/{thread_id}/stream', 'look'),
+  route('memoryStores.create', 'post', '/memory_stores', 'steer'),
+  route('memoryStores.list', 'get', '/memory_stores', 'look'),
+  route('memoryStores.retrieve', 'get', '/memory_stores/{memory_store_id}', 'look'),
+  route('memoryStores.update', 'post', '/memory_stores/{memory_store_id}', 'steer'),
+  route('memoryStores.delete', 'delete', '/memory_stores/{memory_store_id}', 'steer'),
+  route('memoryStores.archive', 'post', '/memory_stores/{memory_store_id}/archive', 'steer'),
+  route('memoryStores.memories.create', 'post', '/memory_stores/{memory_store_id}/memories', 'steer', tokenOnly),
+  route('memoryStores.memories.list', 'get', '/memory_stores/{memory_store_id}/memories', 'look', tokenOnly),
+  route('memoryStores.memories.retrieve', 'get', MEMORY, 'look', tokenOnly),
+  route('memoryStores.memories.update', 'post', MEMORY, 'steer', tokenOnly),
+  route('memoryStores.memories.delete', 'delete', MEMORY, 'steer', tokenOnly),
+  route('memoryStores.memoryVersions.list', 'get', '/memory_stores/{memory_store_id}/memory_versions', 'look'),
+  route('memoryStores.memoryVersions.retrieve', 'get', MEMORY_VERSION, 'look'),
+  route('memoryStores.memoryVersions.redact', 'post', `${MEMORY_VERSION}/redact`, 'steer'),
+  route('files.upload', 'post', '/files', 'steer'),
+  route('files.list', 'get', '/files', 'look'),
+  route('files.retrieveMetadata', 'get', '/files/{file_id}', 'look'),
+  route('files.download', 'get', '/files/{file_id}/content', 'look'),
+  route('files.delete', 'delete', '/files/{file_id}', 'steer'),
 ] as const;
 
 /** Routes that Perdure adds to the API, below `/x/perdure` (G85). */
@@ -79,13 +107,7 @@ export type ServedName = ServedRoute['name'];
 export type RefusedPaths = { readonly capability: string; readonly paths: readonly string[] };
 
 export const refusedPaths: readonly RefusedPaths[] = [
-  {
-    capability: 'sessions.resources',
-    paths: ['/sessions/{session_id}/resources', '/sessions/{session_id}/resources/*'],
-  },
   { capability: 'skills', paths: ['/skills', '/skills/*'] },
-  { capability: 'files', paths: ['/files', '/files/*'] },
-  { capability: 'memoryStores', paths: ['/memory_stores', '/memory_stores/*'] },
   { capability: 'vaults', paths: ['/vaults', '/vaults/*'] },
   { capability: 'deployments', paths: ['/deployments', '/deployments/*'] },
   { capability: 'deploymentRuns', paths: ['/deployment_runs', '/deployment_runs/*'] },

@@ -8,12 +8,14 @@ import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
 import type { PromptContext } from '../workflows/contract/prompt-context.ts';
+import type { RunMount } from '../workflows/contract/mounts.ts';
 import type { RosterAgent } from '../workflows/contract/roster.ts';
 import type { Toolset } from '../workflows/contract/run-options.ts';
 import type { RunServer } from '../workflows/contract/mcp-servers.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
+import type { SessionFiles } from './values/files.ts';
 import type { ModelFacts } from './model-facts.ts';
 
 /** A model as a run knows it. Window and maximum output are in tokens. */
@@ -77,6 +79,8 @@ export type RunConfig = {
   readonly mcpServers?: readonly RunServer[];
   /** The agents that calls of `agent` may start (G68); absent: the worker's types. */
   readonly roster?: readonly RosterAgent[];
+  /** Folders below /mnt (G67). */
+  readonly mounts?: readonly RunMount[];
   /** The self-hosted environment whose workers run some of these; absent: none does. */
   readonly environment?: string;
   /** The toolset whose inputs file and shell tools take (G51); absent: our own. */
@@ -85,6 +89,8 @@ export type RunConfig = {
   readonly dir?: string;
   /** Shell commands and `web_fetch` have no network. */
   readonly offline?: true;
+  /** What the run's tools see below /mnt/session (G66); absent: nothing. */
+  readonly sessionFiles?: SessionFiles;
   /** Tools under other names for the model (L89); absent: under our own. */
   readonly toolNames?: ToolNames;
   /**

@@ -4,6 +4,7 @@ import { inputJsonSchema } from '../system/schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 import type { Log } from '../system/log.ts';
 import { awaitInTime } from '../system/async.ts';
+import type { RunMount } from '../workflows/contract/mounts.ts';
 import type { RunServer } from '../workflows/contract/mcp-servers.ts';
 import type { RosterAgent } from '../workflows/contract/roster.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
@@ -38,6 +39,9 @@ export type ToolForms = {
   readonly outsideTools?: readonly OutsideTool[] | undefined;
   readonly mcpServers?: readonly RunServer[] | undefined;
   readonly roster?: readonly RosterAgent[] | undefined;
+  /** Folders below /mnt, and the workspace that they lie beside. */
+  readonly mounts?: readonly RunMount[] | undefined;
+  readonly cwd?: string | undefined;
 };
 
 /** Returns the registry of a run. */

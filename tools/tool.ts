@@ -10,6 +10,7 @@ import type { AskPeople } from './people/ask-people.ts';
 import type { ChildRecord } from '../system/process/identity.ts';
 import type { InputOf, InputSchema } from '../system/schema/input-schema.ts';
 import type { JsonSchema } from '../system/schema/json-schema.ts';
+import type { SessionFiles } from '../store/values/files.ts';
 import { ToolFailure } from './failures.ts';
 import type { RuleSubject } from './shell-command.ts';
 import { compileRetryPolicy } from '@temporalio/common';
@@ -23,6 +24,7 @@ export { FatalToolFailure, Superseded, ToolFailure } from './failures.ts';
 export type { AskPeople, PeopleAnswer, PeopleQuestion } from './people/ask-people.ts';
 export type { RuleSubject, ShellOperator, ShellRedirect, ShellWord, SimpleCommand } from './shell-command.ts';
 export type { ChildRecord } from '../system/process/identity.ts';
+export type { SessionFiles } from '../store/values/files.ts';
 export type { SeenFile } from '../workflows/contract/append.ts';
 export type {
   ActivityChoices,
@@ -63,6 +65,8 @@ export type JudgeContext = {
    * The other folders of the run (`additionalDirectories`): absolute real paths. Absent: no others.
    */
   readonly folders?: readonly string[];
+  /** What the tools of the session see below /mnt/session (G66). Absent: nothing. */
+  readonly sessionFiles?: SessionFiles;
 };
 
 export type ToolContext = {
@@ -77,6 +81,8 @@ export type ToolContext = {
    * The other folders of the run (`additionalDirectories`): absolute real paths. Absent: no others.
    */
   readonly folders?: readonly string[];
+  /** What the tools of the session see below /mnt/session (G66). Absent: nothing. */
+  readonly sessionFiles?: SessionFiles;
   /**
    * The variables that the session and the worker's configuration (`toolEnv`) give to tools: for
    * processes that a tool starts.

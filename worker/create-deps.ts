@@ -22,6 +22,7 @@ import type { SandboxConfig } from './config/schema-parts.ts';
 import { mayRunUnconfined } from './config/unconfined.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
+import { AttachedFiles } from '../tools/builtin/files/attached-files.ts';
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
 import { createRunRegistries } from '../tools/builtin/run-tools.ts';
 import { createRunServers } from '../tools/mcp/run-servers.ts';
@@ -37,6 +38,7 @@ import { DEFAULT_CAPS, type SnapshotSettings } from '../store/snapshots/take-sna
 import { WorkerSnapshots } from '../activities/snapshots/snapshots.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { WorkQueues } from '../store/sandbox/queue.ts';
+import { openMemoryStores } from '../store/memories/memories.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { createSeenByTools } from '../store/view/seen-files.ts';
 import { createTranscripts } from '../store/transcript/transcripts.ts';
@@ -119,10 +121,12 @@ export async function createDeps(
     background,
     prepared,
     network,
+    attached: new AttachedFiles(store, dataDir),
     ...web,
     ...(keyAgents && { keyAgents }),
     ...(sockets && { sockets }),
     ...(skills && { skills }),
+    openMemoryStore: openMemoryStores(store, Date.now),
   };
   const own = createBuiltinTools(builtin);
   const { registry: all, servers } = await addServers(await openRegistry(own, tools, log), {
@@ -187,6 +191,7 @@ export async function createDeps(
     env,
     home: env['HOME'] || homedir(),
   };
+  const { webhooks: endpoints } = settings.managed ?? {};
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   const hosted = new HostedSessions(dataDir);
   const workspaces = readWorkspaces(env);
@@ -220,6 +225,7 @@ export async function createDeps(
       now: Date.now,
     }),
     hooks,
+    ...(endpoints && { webhooks: { endpoints, fetch: network?.fetch ?? fetch } }),
     ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, store, ...(skills && { skills }) }),
     afterStop: settings.afterStop ?? [],

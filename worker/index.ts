@@ -10,7 +10,7 @@ export { loadConfig } from './config/load-config.ts';
 export type { LoadedConfig } from './config/load-config.ts';
 export type { Log, LogFields, LogLevel } from '../system/log.ts';
 export type { AttachmentContext, AttachmentProvider } from '../activities/attachments/prefetch.ts';
-export type { AfterStopHandler, EndedRun } from '../activities/deps.ts';
+export type { AfterStopHandler, EndedRun, WebhookEndpoint } from '../activities/deps.ts';
 export type {
   CommandHook,
   FunctionHook,
@@ -21,6 +21,7 @@ export type {
   HookInput,
 } from '../activities/hooks/hook-config.ts';
 export type { AlertKind, WaitingCall } from '../workflows/contract/told.ts';
+export type { WebhookType } from '../workflows/contract/webhooks.ts';
 export type { HookCallFacts, HookName, HookPayloads } from '../activities/hooks/payloads.ts';
 export type { AgentLimits, AgentType, AgentTypeLimits } from '../tools/agent-types.ts';
 export type { KeyAgent, WebSettings } from '../tools/builtin/files/options.ts';

@@ -161,6 +161,7 @@ async function closeSession(session: Session): Promise<WorktreeEnd | null> {
   } while (hasMessages(session));
   session.enterPhase('closed');
   session.memoWriter.write();
+  await session.webhooks.awaitSettled();
   return worktree;
 }
 

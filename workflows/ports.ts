@@ -118,6 +118,7 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
     afterStop: createPort('afterStop', () => onItsHost(others.handlers, handlersWait)),
     endWorktree: createPort('endWorktree', () => onItsHost(others.worktree, handlersWait)),
     tellAlert: createPort('tellAlert', () => others.alerts),
+    tellWebhooks: createPort('tellWebhooks', () => records),
     lookAtFiring: createPort('lookAtFiring', () => records),
     checkOutFiles: keep('checkOutFiles', () => onItsHost(others.worktree)),
     rewindFiles: keep('rewindFiles', () => onItsHost(others.worktree)),

@@ -21,6 +21,7 @@ import { type AbortCause, Superseded, type ToolContext, ToolFailure } from '../.
 import { mayReadByRules } from '../../tools/rules/match-rules.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
 import { traceparentIn } from '../../store/live/trace-context.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { readEntries } from '../../store/view/render-entries.ts';
 import { resultHash } from '../../store/transcript/preview.ts';
 
@@ -167,7 +168,7 @@ export function buildToolContext(
   return {
     cwd: environment.cwd,
     dir: environment.dir ?? environment.cwd,
-    ...(environment.folders && { folders: environment.folders }),
+    ...present({ folders: environment.folders, sessionFiles: environment.sessionFiles }),
     env: environment.env ?? {},
     signal: run.signal,
     fence: async () => {

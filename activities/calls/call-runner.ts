@@ -107,7 +107,7 @@ export function createCallRunner(
 }
 
 function pickSettings(
-  { mode, permissions = {}, cwd, dir: first, folders, tools, toolNames }: RunConfig,
+  { mode, permissions = {}, cwd, dir: first, folders, sessionFiles, tools, toolNames }: RunConfig,
   context: ToolContextState = {},
 ): CallSettings {
   const { cwd: dir = first, allowedTools, granted } = context;
@@ -115,8 +115,7 @@ function pickSettings(
     mode,
     permissions: granted ? { ...permissions, allow: [...(permissions.allow ?? []), ...granted] } : permissions,
     cwd,
-    ...(folders && { folders }),
-    ...present({ tools, toolNames, dir, allowedTools }),
+    ...present({ folders, sessionFiles, tools, toolNames, dir, allowedTools }),
   };
 }
 

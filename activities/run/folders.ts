@@ -95,18 +95,32 @@ type ExtraFolders = {
   readonly missing?: string;
 };
 
+/** `made`: one more folder, which is made where it is missing. */
 export async function findExtraFolders(
   requested: readonly string[] = [],
-  cwd: string,
+  { cwd, made }: { readonly cwd: string; readonly made?: string | undefined },
   { dataDir, places }: Pick<Deps, 'dataDir' | 'places'>,
 ): Promise<ExtraFolders> {
   const folders: string[] = [];
-  for (const folder of requested.map((path) => resolve(path))) {
+  const unmade = made === undefined ? undefined : await makeFolder(made);
+  if (unmade !== undefined) return { folders: [], problem: unmade };
+  const all = [...requested, ...(made === undefined ? [] : [made])];
+  for (const folder of all.map((path) => resolve(path))) {
     const found = await checkFolder(folder, cwd, dataDir, places);
     if (found !== null) return { folders: [], ...found };
     if (folder !== cwd && !folders.includes(folder)) folders.push(folder);
   }
   return { folders };
+}
+
+/** Returns why a folder cannot be made. */
+async function makeFolder(folder: string): Promise<string | undefined> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') return `the folder ${folder} cannot be made on this worker: ${reasonOf(error)}`;
+  }
+  return undefined;
 }
 
 async function checkFolder(

@@ -5,6 +5,7 @@ import { sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
+import type { SessionFiles } from '../../store/values/files.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
 import { refuseScriptedModel, refuseWithoutHooks } from '../guards.ts';
@@ -25,6 +26,7 @@ type InheritedOptions = {
   readonly permissions: PermissionRules;
   /** Absent: its parent may not search the web. */
   readonly webSearch?: WebSearchSettings;
+  readonly sessionFiles?: SessionFiles;
 };
 
 /**
@@ -69,7 +71,7 @@ export async function inherit(
       ...present({ mcpServers: parent.mcpServers }),
     },
     permissions: opened ? addTreeRules(permissions, parent.cwd, opened) : permissions,
-    ...(parent.webSearch && { webSearch: parent.webSearch }),
+    ...present({ webSearch: parent.webSearch, sessionFiles: parent.sessionFiles }),
   };
 }
 
@@ -115,6 +117,7 @@ function inheritFromRoster(
       mode,
       added,
     ),
+    ...present({ sessionFiles: parent.sessionFiles }),
   };
 }
 
@@ -184,10 +187,10 @@ export function endWorktree({
 }
 
 function parentOptions(parent: RunConfig): Partial<RunOptions> {
-  const { models, rules, snapshots, systemContext, userContext, toolset } = parent;
+  const { models, rules, snapshots, systemContext, userContext, toolset, mounts } = parent;
   const [primary, ...fallbacks] = models;
   return {
-    ...present({ snapshots, systemContext, userContext, toolset }),
+    ...present({ snapshots, systemContext, userContext, toolset, mounts }),
     model: primary.name,
     fallbackModels: fallbacks.map(({ name }) => name),
     wrapUp: rules.wrapUp,

@@ -14,6 +14,7 @@ import { hookFailureNotice } from '../hooks/hooks.ts';
 import { askSessionStart, type SessionStartWords } from './around-runs.ts';
 import { runFields } from '../../system/log.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
+import { outputsOf } from '../../store/values/files.ts';
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
@@ -35,12 +36,22 @@ const MAX_EMPTY_REPLIES = 3;
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   const open = createOpener(deps);
-  return async (attempt, input) => ({ ...(await open(attempt, input)), alerts: listAlerts(deps) });
+  return async (attempt, input) => ({
+    ...(await open(attempt, input)),
+    alerts: listAlerts(deps),
+    ...listWebhooks(deps, input),
+  });
 }
 
 /** Lists the alerts that some hook wants to be told of. */
 function listAlerts({ hooks }: Deps): readonly AlertKind[] {
   return (['waiting', 'failed', 'agentEnded'] as const).filter((kind) => hooks.has(kind));
+}
+
+/** Only sessions whose transcript tells of waits have endpoints; agents have none of their own. */
+function listWebhooks({ webhooks }: Deps, { options, agent }: OpenRun): Pick<RunOpened, 'webhooks'> {
+  const types = new Set(webhooks?.endpoints.flatMap(({ events }) => events));
+  return types.size > 0 && options.recordWaits && !agent ? { webhooks: [...types] } : {};
 }
 
 /** The number of warnings that a worker remembers to have given. */
@@ -71,9 +82,11 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     const chosen = await findRunModels(deps, options);
     if (typeof chosen === 'string') return { kind: 'refused', detail: chosen };
     const cwd = await findOrMakeWorkspace(deps, attempt, input);
+    const own = options.sessionFiles ? { of: attempt.session, outputs: outputsOf(cwd.path) } : undefined;
+    const sessionFiles = inherited ? inherited.sessionFiles : own;
     const extra = await findExtraFolders(
       options.additionalDirectories ?? deps.defaults.additionalDirectories,
-      cwd.path,
+      { cwd: cwd.path, made: cwd.isMissing || inherited ? undefined : own?.outputs },
       deps,
     );
     const missing = cwd.isMissing ? options.cwd : extra.missing;
@@ -102,7 +115,14 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       deps.now(),
       options.outputSchema,
     );
-    const found = { ...chosen, cwd: cwd.path, folders, system: joinSystemPrompt(systemParts), systemParts };
+    const found = {
+      ...chosen,
+      ...present({ sessionFiles }),
+      cwd: cwd.path,
+      folders,
+      system: joinSystemPrompt(systemParts),
+      systemParts,
+    };
     const permissions = inherited?.permissions ?? joinRules(deps.defaults.permissions, options.permissions);
     const webSearch = restrictSearch(search, permissions);
     if (webSearch) warnOfSearch(deps, chosen.models, warned);
@@ -167,7 +187,7 @@ function takeSnapshot(
     folders,
     webSearch,
     ...found
-  }: Pick<RunConfig, 'models' | 'smallModel' | 'cwd' | 'system' | 'systemParts' | 'permissions'> & {
+  }: Pick<RunConfig, 'models' | 'smallModel' | 'sessionFiles' | 'cwd' | 'system' | 'systemParts' | 'permissions'> & {
     readonly folders: readonly string[];
     readonly webSearch: WebSearchSettings | undefined;
   },
@@ -205,6 +225,7 @@ function takeSnapshot(
       outsideTools: options.outsideTools,
       mcpServers: options.mcpServers,
       roster: options.roster,
+      mounts: options.mounts,
       environment: options.environment,
     }),
     ...(defaults.toolNames && { toolNames: defaults.toolNames }),

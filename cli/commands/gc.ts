@@ -34,14 +34,25 @@ export function gcCommand(program: Command, cli: Cli): void {
 }
 
 async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = [] }: Flags): Promise<number> {
-  const { cleanSnapshots, cleanStore, describeFreeRoom, GRACE_MS, measureDatabase, openStore } =
-    await import('../../client/faces/store-care.ts');
+  const {
+    cleanSnapshots,
+    cleanStore,
+    describeFreeRoom,
+    Files,
+    findKeptMemories,
+    GRACE_MS,
+    measureDatabase,
+    openStore,
+  } = await import('../../client/faces/store-care.ts');
   const graceMs = olderThan === undefined ? GRACE_MS : parseTime('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
   return withServer(cli, async ({ temporal, folder, embedded }) => {
-    const { care, id } = openStore({ ...folder, dataDir: folder.root });
+    const { care, id, store: values } = openStore({ ...folder, dataDir: folder.root });
     const store = await id();
-    const cleaning = { temporal: temporal.client, care, store, graceMs, dryRun, goneNamespaces: goneNamespace };
+    const files = new Set((await new Files(values, Date.now).log.read()).keys());
+    const isMemoryKept = await findKeptMemories(values, Date.now);
+    const options = { graceMs, dryRun, files, isMemoryKept, goneNamespaces: goneNamespace };
+    const cleaning = { temporal: temporal.client, care, store, ...options };
     const cleaned = await cleanStore(cleaning);
     const isOwn = isInside(folder.root, folder.storePlace);
     const where = { dataDir: folder.root, env: cli.env, known: cleaned.known, store: { id: store, isOwn } };

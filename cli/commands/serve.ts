@@ -111,7 +111,7 @@ function urlOf(text: string | undefined): string | undefined {
   return url.href.endsWith('/') ? url.href.slice(0, -1) : url.href;
 }
 
-type ManagedOptions = Omit<Parameters<typeof managedPorts>[2], 'root' | 'log'>;
+type ManagedOptions = Omit<Parameters<typeof managedPorts>[2], 'root' | 'env' | 'log'>;
 
 /** `root` is the absolute path of the folder of all sessions' folders. */
 async function mountManaged({ env, say }: Cli, root: string, options: ManagedOptions): Promise<MountOn> {
@@ -127,7 +127,8 @@ async function mountManaged({ env, say }: Cli, root: string, options: ManagedOpt
     import('../../managed/app.ts'),
     import('../../managed/ports.ts'),
   ]);
-  return (opened, ports) => (access) => managedApp(managedPorts(opened, ports, { root, log: say, ...options }), access);
+  return (opened, ports) => (access) =>
+    managedApp(managedPorts(opened, ports, { root, env, log: say, ...options }), access);
 }
 
 async function printToken(cli: Cli, others: object): Promise<number> {

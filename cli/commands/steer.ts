@@ -1,14 +1,13 @@
 // perdure top-up, snip, btw, repair, send, compact and move: each acts on one session, through the
 // worker that has it or will take it.
 import type { Command } from 'commander';
-import { operations } from '../../client/operations/operations.ts';
+import { operations, callMethod, type Fields, type Operation } from '../../client/operations/operations.ts';
 import { LIMITS } from '../../client/faces/options.ts';
 import type { NewLimits, OpenedServer, SessionId, Prompt, SendOptions } from '../../client/faces/types.ts';
 import { formatCount, present } from '../../client/faces/basics.ts';
 import { asideCost } from '../../client/faces/words.ts';
 import type { Cli } from '../cli.ts';
 import { readFlags, RunFlag, type RunFlags, runOptions } from '../run-options.ts';
-import { steerSession } from '../steer-session.ts';
 import { UsageError, STATUS } from '../errors.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
 import { withDecidingWorker } from '../decide-session.ts';
@@ -190,4 +189,28 @@ export function moveCommand(program: Command, cli: Cli): void {
       );
       cli.exit(status);
     });
+}
+
+type Steering<Request, Result> = {
+  /** The session's id, or the beginning of it. */
+  readonly id: string;
+  readonly operation: Operation<Request, Result>;
+  readonly request: NoInfer<Request>;
+};
+
+/**
+ * Does an operation on a session, once its request is known to be right. `report` tells the person
+ * the result. Throws UsageError for a wrong request.
+ */
+async function steerSession<Request extends Fields, Result>(
+  cli: Cli,
+  { id, operation, request }: Steering<Request, Result>,
+  report: (session: SessionId, result: Result, opened: OpenedServer) => void | Promise<void>,
+): Promise<number> {
+  const problem = await operation.problemOf?.(request);
+  if (problem !== undefined) throw new UsageError(problem);
+  return withSession(cli, id, async (opened, session) => {
+    await report(session, await callMethod(opened.sessions, operation, session, request), opened);
+    return STATUS.ok;
+  });
 }

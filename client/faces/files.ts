@@ -1,5 +1,6 @@
 // Changes of files by sessions: their snapshots, and the calls behind a change.
 export { applySession } from '../sessions/files/apply-changes.ts';
+export { readCapturedFolder } from '../sessions/files/captured-folder.ts';
 export { listCaptures } from '../sessions/files/calls-behind.ts';
 export { diffSession } from '../sessions/files/diff-session.ts';
 export { openShadowReading } from '../sessions/files/read-shadow.ts';

@@ -9,7 +9,7 @@ export { backgroundCommands, findBackgroundCommands } from '../sessions/history/
 export { readLeftBehind } from '../sessions/history/left-behind.ts';
 export { readOpenAgents } from '../sessions/history/open-agents.ts';
 export { readStartOptions, stepReader } from '../sessions/history/steps.ts';
-export { readTimeline } from '../sessions/history/bars.ts';
+export { readTimeline } from '../sessions/history/timeline.ts';
 export { readLastWords } from '../sessions/last-words.ts';
 export { headOf } from '../sessions/newest-head.ts';
 export { readSession } from '../sessions/read.ts';

@@ -40,6 +40,7 @@ const shapesOfKinds: Readonly<Record<OptionKind, z.ZodType>> = {
   folder: text,
   folders: list,
   list,
+  mounts: z.array(z.looseObject({ path: text, access: z.enum(['read_only', 'read_write']) })),
   names: list,
   number: z.number(),
   pairs: z.record(text, text),

@@ -4,9 +4,7 @@
 import type { Anthropic } from '@anthropic-ai/sdk';
 import type { BetaRunnableTool, BetaToolRunContext } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import '../../system/process/supported.ts';
-
-/** The variable by which commands of a sandbox find the key of their call. */
-const IDEMPOTENCY_VARIABLE = 'PERDURE_IDEMPOTENCY_KEY';
+import { IDEMPOTENCY_VARIABLE } from '../../system/idempotency-variable.ts';
 
 /** The part of the SDK's AgentToolContext that is needed, which a worker gives to its `tools`. */
 export type SandboxContext = {

@@ -2,6 +2,7 @@
 // than a grace period. A session that runs meanwhile writes younger values; an old value that it
 // names again is renewed, or set aside where it is still found.
 import type { Client } from '@temporalio/client';
+import { FILE_BYTES } from '../../store/values/files.ts';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -21,6 +22,13 @@ export type CleanStore = {
   readonly graceMs: number;
   /** Changes nothing and reports what would be done. */
   readonly dryRun: boolean;
+  /**
+   * Tells of records of memories whether a store needs them (G67), undefined for others. Absent:
+   * all stay.
+   */
+  readonly isMemoryKept?: (key: string) => boolean | undefined;
+  /** Ids of the files that exist (G66): bytes of others are dropped. Absent: those of all stay. */
+  readonly files?: ReadonlySet<string>;
   /** Ids of deleted namespaces, whose sessions are gone. */
   readonly goneNamespaces?: readonly string[];
   readonly now?: () => number;
@@ -69,13 +77,16 @@ const OF_SESSIONS: ReadonlySet<string> = new Set([
  * then.
  */
 export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
-  const { temporal, care, store, graceMs, now = Date.now } = cleaning;
+  const { temporal, care, store, graceMs, files, isMemoryKept, now = Date.now } = cleaning;
   const olderThan = now() - graceMs;
   await refuseOtherNamespaces(cleaning);
   const roots = await findRoots(temporal, store);
   const segments = new Set([...roots.sessions].map((session: SessionId) => keySegment(session)));
   const isKept = (key: string): boolean => {
     const [kind = '', segment = ''] = key.split('/');
+    const ofMemories = isMemoryKept?.(key);
+    if (ofMemories !== undefined) return ofMemories;
+    if (kind === FILE_BYTES) return files?.has(segment) ?? true;
     if (kind === 'managed' && segment.startsWith(REFUSED)) return segments.has(segment.slice(REFUSED.length));
     return !OF_SESSIONS.has(kind) || segments.has(segment);
   };

@@ -3,9 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
-import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { BetaManagedAgentsMemoryStore } from '@anthropic-ai/sdk/resources/beta/memory-stores';
+import type {
+  BetaManagedAgentsMemoryStoreResource,
+  BetaManagedAgentsSessionAgent,
+} from '@anthropic-ai/sdk/resources/beta/sessions';
 import { parseStored, StoreError } from '../../client/faces/sessions.ts';
-import { ResourceLog } from '../../client/faces/stored.ts';
+import { Memories, MEMORY_STORES, ResourceLog } from '../../client/faces/stored.ts';
 import type { Hash, Resources, SessionLabels, Store } from '../../client/faces/types.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 
@@ -32,6 +36,8 @@ export type SessionItem = {
   readonly agentId: string;
   readonly agentVersion: number;
   readonly agent: Hash;
+  /** What is attached to the session; absent where nothing is. */
+  readonly resources?: readonly BetaManagedAgentsMemoryStoreResource[];
   /** Cents of US dollars (G69); absent without a budget. */
   readonly budget?: string;
   /**
@@ -41,6 +47,8 @@ export type SessionItem = {
   readonly isStarting?: true;
   /** The first changes of a session that has no transcript to hold them. */
   readonly updates?: readonly SessionUpdate[];
+  /** Whether runs show attached files (G66); absent for sessions in sandboxes elsewhere. */
+  readonly hasFiles?: true;
   /** By the session of each thread that was archived, when that was. */
   readonly archivedThreads?: Readonly<Record<string, number>>;
   /** Whether a workflow was started: a session without messages has none (G3). */
@@ -49,6 +57,7 @@ export type SessionItem = {
 
 /** What a request has changed. `at`: milliseconds since the epoch. `budget`: cents; null without one. */
 export type SessionUpdate = SessionLabels & { readonly at: number; readonly budget?: string | null };
+export type MemoryStoreItem = Omit<BetaManagedAgentsMemoryStore, 'id' | 'type'>;
 
 /** Hashes of the keys of a self-hosted environment. */
 export type EnvironmentKeysItem = { readonly hashes: readonly string[] };
@@ -58,27 +67,41 @@ const SHARDS = 16;
 /** Milliseconds for which lists reuse what was read. */
 export const LIST_AGE_MS = 1_000;
 const MOST_VALUES = 500;
+/** Memory stores whose memories are kept in mind. */
+const MOST_OPEN_STORES = 100;
 
 export class ManagedStore {
   readonly agents: ResourceLog<AgentItem>;
   readonly environments: ResourceLog<EnvironmentItem>;
   readonly environmentKeys: ResourceLog<EnvironmentKeysItem>;
+  readonly memoryStores: ResourceLog<MemoryStoreItem>;
   readonly #sessions: readonly ResourceLog<SessionItem>[];
+  readonly #memories = new RecentMap<string, Memories>(MOST_OPEN_STORES);
   readonly #store: Store;
+  readonly #now: () => number;
   readonly #values = new RecentMap<Hash, unknown>(MOST_VALUES);
   #secret: Promise<Uint8Array> | undefined;
 
   constructor(store: Store, now: () => number) {
     this.#store = store;
+    this.#now = now;
     this.agents = new ResourceLog({ store, name: 'agents', now });
     this.environments = new ResourceLog({ store, name: 'environments', now });
     this.environmentKeys = new ResourceLog({ store, name: 'environment-keys', now });
+    this.memoryStores = new ResourceLog({ store, name: MEMORY_STORES, now });
     this.#sessions = Array.from({ length: SHARDS }, (_, n) => new ResourceLog({ store, name: `sessions-${n}`, now }));
   }
 
   /** Returns the log that holds the session. */
   sessionLog(id: string): ResourceLog<SessionItem> {
     return this.#sessions[Number.parseInt(id.slice(-1), 36) % SHARDS]!;
+  }
+
+  /** Returns the memories of a store. */
+  memories(id: string): Memories {
+    const open = this.#memories.get(id) ?? new Memories({ store: this.#store, id, now: this.#now });
+    this.#memories.set(id, open);
+    return open;
   }
 
   async listSessions(maxAgeMs: number = LIST_AGE_MS): Promise<readonly (readonly [string, SessionItem])[]> {

@@ -2,6 +2,7 @@
 // `unknown` here: `sessions.ts` and `send.ts` say so with the field's path.
 import { z } from 'zod';
 import { mcpServers, model, pageQuery, skills, system, tools } from './agents.ts';
+import { resources } from './files.ts';
 import { flag, metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
 
 const MOST_EVENTS = 50;
@@ -114,7 +115,7 @@ export const sessionCreate = z.strictObject({
   budget: budget.optional(),
   initial_events: z.array(userMessage).max(MOST_EVENTS).optional(),
   metadata: metadata.optional(),
-  resources: z.unknown().optional(),
+  resources: resources.optional(),
   title,
   vault_ids: z.array(z.string()).optional(),
 });

@@ -1,7 +1,7 @@
 // Compares two snapshots by the shadow repository (T11): the changed files, the patch, and
 // contents. Only its objects are read, whatever lies in the workspace now.
 import { existsSync } from 'node:fs';
-import { type SnapshotChange, type RawPath, parseChanges } from './listing.ts';
+import { type SnapshotChange, type RawPath, parseChanges, parseTree } from './listing.ts';
 import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { type NotedSnapshot, withPermissionChanges } from './permission-changes.ts';
@@ -109,6 +109,15 @@ export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise
     pairs.push({ path: fields[at + 1] ?? '', from: toFile(fromMode, from), to: toFile(toMode, to) });
   }
   return pairs;
+}
+
+/** Lists the regular files of a snapshot. */
+export async function listHeldFiles(
+  reading: ShadowReading,
+  id: string,
+): Promise<readonly { readonly path: RawPath; readonly blob: string }[]> {
+  const tree = parseTree(await runGit(reading, ['ls-tree', '-r', '-z', '--end-of-options', nameTree(id, 'files')]));
+  return tree.flatMap(({ mode, id: blob, path }) => (mode.startsWith('100') ? [{ path, blob }] : []));
 }
 
 /** A patch's section about a file, byte for byte as latin1. */

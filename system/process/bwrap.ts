@@ -39,9 +39,14 @@ export type Confinement = {
   readonly alone?: boolean;
   /** Folders that can be read although they lie in the data folder: absolute real paths. */
   readonly readable?: readonly string[];
+  /** What is shown below /mnt, whose other folders can be read (G66). */
+  readonly shown?: readonly ShownFolder[];
   /** Sockets of outside services that the command may reach all the same. */
   readonly sockets?: readonly ReachedSocket[];
 };
+
+/** A folder `from` that is seen at `path`. `isWritable`: unless the command may only read. */
+export type ShownFolder = { readonly path: string; readonly from: string; readonly isWritable?: true };
 
 /** Both are absolute paths. `from` is the socket that is reached in the place of `path`. */
 export type ReachedSocket = { readonly path: string; readonly from?: string };
@@ -69,7 +74,8 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
   const isRoot = process.getuid?.() === 0;
   const mounts = listMounts(confinement, places, hidden);
   // A writable file of the kernel would let root change the machine.
-  const readOnly = [...(isRoot ? ['/proc'] : []), ...hidden];
+  const shown = mayShow(confinement) ? [SHOWN_BELOW] : [];
+  const readOnly = [...(isRoot ? ['/proc'] : []), ...hidden, ...shown];
   return [
     '--die-with-parent',
     '--unshare-pid',
@@ -172,6 +178,7 @@ function listMounts(confinement: Confinement, places: Places, hidden: readonly s
     ...hidden.map(emptyFolder),
     ...readable.map(readOnlyBind),
     ...writable,
+    ...listShownMounts(confinement, hidden),
     ...own,
     ...guarded,
   ];
@@ -211,6 +218,33 @@ function listRunFolderMounts(): readonly Mount[] {
   const folders = keepExisting(['/run', '/var/run']);
   const needed = folders.flatMap((folder) => KEPT_OF_RUN.map((name) => join(folder, name)));
   return [...folders.map(emptyFolder), ...needed.filter((path) => realOf(path) !== null).map(mountUnchanged)];
+}
+
+const SHOWN_BELOW = '/mnt';
+
+/** A machine without the folder has no place to show anything in. */
+const mayShow = ({ shown = [] }: Confinement): boolean => shown.length > 0 && realOf(SHOWN_BELOW) === SHOWN_BELOW;
+
+/** An empty folder takes the place of /mnt, with what the machine has there and what is shown. */
+function listShownMounts(confinement: Confinement, hidden: readonly string[]): readonly Mount[] {
+  const { shown = [], readOnly = false } = confinement;
+  if (!mayShow(confinement)) return [];
+  const taken = new Set(shown.map(({ path }) => path.split(sep)[2]));
+  const others = listEntries(SHOWN_BELOW)
+    .filter((entry) => !taken.has(entry.name) && !entry.isFile())
+    .map(({ name }) => join(SHOWN_BELOW, name))
+    .filter((path) => !hidden.includes(path));
+  return [
+    emptyFolder(SHOWN_BELOW),
+    ...others.map(mountUnchanged),
+    ...shown
+      .filter(({ from }) => realOf(from) === from)
+      .map(({ path, from, isWritable }): Mount => ({
+        kind: isWritable && !readOnly ? '--bind' : '--ro-bind',
+        path,
+        from,
+      })),
+  ];
 }
 
 /** Makes the commands' own cache. Where that fails, commands read the user's and write none. */

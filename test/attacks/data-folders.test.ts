@@ -142,7 +142,7 @@ test('no run works in a data folder, whichever it is', async () => {
   for (const folder of [own, ...others]) {
     const inside = join(folder, 'live');
     expect((await findWorkspace(inside, own)).problem).toMatch(/data folder/);
-    const extra = await findExtraFolders([inside], cwd, { dataDir: own, places: findPlaces(env) });
+    const extra = await findExtraFolders([inside], { cwd }, { dataDir: own, places: findPlaces(env) });
     expect(extra.problem).toMatch(/data folder/);
   }
   expect((await findWorkspace(cwd, own)).problem).toBeUndefined();

@@ -19,7 +19,8 @@ beforeAll(async () => {
   stage = await openStage({
     beside: (opened, ports, root) => ({
       people: [ana],
-      mount: (access) => managedApp(managedPorts(opened, ports, { root, log: () => undefined, ...KEPT }), access),
+      mount: (access) =>
+        managedApp(managedPorts(opened, ports, { root, env: process.env, log: () => undefined, ...KEPT }), access),
     }),
   });
   const baseURL = stage.page.api.replace(/\/api\/.*$/, '');

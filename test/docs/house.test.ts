@@ -22,6 +22,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   [
     'values',
     'store/values/',
+    'store/memories/',
     'store/sandbox/',
     'store/configuration.ts',
     'store/hosted-sessions.ts',

@@ -100,7 +100,7 @@ test('what can be changed of a schedule is one list for HTTP, the command line a
 });
 
 test('a flag is read to the option that its row names, as the kind of the row says (L57)', () => {
-  const unread = ['rules', 'schema', 'folder', 'tools', 'servers', 'roster'];
+  const unread = ['rules', 'schema', 'folder', 'tools', 'servers', 'roster', 'mounts'];
   const written = { number: '30000', time: '1h', text: 'x', names: 'read', list: 'x', folders: '/data', pairs: 'a=b' };
   for (const [name, { flag, kind, values }] of Object.entries(RUN_OPTIONS)) {
     if (flag === undefined || unread.includes(kind)) continue;

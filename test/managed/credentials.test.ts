@@ -31,6 +31,8 @@ type Side = {
   readonly environment: string;
   readonly session: string;
   readonly work: string;
+  /** A memory store that is attached to the session. */
+  readonly store: string;
   readonly key: string;
   readonly sessionToken: string;
 };
@@ -52,11 +54,13 @@ async function staged() {
   };
   const side = async (name: string): Promise<Side> => {
     const environment = (await face.client.beta.environments.create({ name, config: { type: 'self_hosted' } })).id;
-    const session = (await face.client.beta.sessions.create({ agent, environment_id: environment })).id;
+    const { id: notes } = await face.client.beta.memoryStores.create({ name });
+    const resources = [{ type: 'memory_store' as const, memory_store_id: notes }];
+    const session = (await face.client.beta.sessions.create({ agent, environment_id: environment, resources })).id;
     const made = await face.ask(`/x/perdure/environments/${environment}/keys`, post({}));
     const { key } = (await made.json()) as { key: string };
     const worker = face.as('unused').withOptions({ apiKey: null, authToken: key });
-    return { agent, environment, session, key, ...(await lease(worker, environment, session)) };
+    return { agent, environment, session, store: notes, key, ...(await lease(worker, environment, session)) };
   };
   return { ...face, reads: store.reads, writes: store.writes, own: await side('own'), other: await side('other') };
 }
@@ -106,11 +110,12 @@ function retold(secret: string, from: string, to: string): string {
   return `${prefix}${Buffer.from(text).toString('base64url')}.${signature}`;
 }
 
-const idsOf = ({ agent, environment, session, work }: Side): Readonly<Record<string, string>> => ({
+const idsOf = ({ agent, environment, session, work, store }: Side): Readonly<Record<string, string>> => ({
   agent_id: agent,
   environment_id: environment,
   session_id: session,
   work_id: work,
+  memory_store_id: store,
 });
 
 /** Returns whether a request is refused for who asks. */

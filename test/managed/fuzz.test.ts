@@ -14,6 +14,7 @@ const bodies: readonly (readonly [path: string, body: object])[] = [
       tools: [{ type: 'agent_toolset_20260401', configs: [{ name: 'bash', enabled: true }] }],
     },
   ],
+  ['/memory_stores', { name: 'a', description: 'b', metadata: {} }],
   ['/environments', { name: 'a', config: { type: 'cloud', networking: { type: 'unrestricted' } } }],
   ['/sessions', { agent: 'agent_x', environment_id: 'env_default', metadata: {} }],
   [

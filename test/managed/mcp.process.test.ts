@@ -1,6 +1,6 @@
 // MCP servers of agents as a program uses them (G54): the SDK, `perdure serve` and workers in
 // processes of their own, servers of the official project.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
@@ -11,7 +11,7 @@ import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { everythingAt, holdingAt, oddAddress } from '../support/mcp/addresses.ts';
 import { until } from '../support/until.ts';
-import { serveManaged } from './served.ts';
+import { configureManaged, serveManaged } from './served.ts';
 
 type Known = Readonly<Record<string, { readonly headers?: Readonly<Record<string, string>> }>>;
 type Servers = NonNullable<AgentCreateParams['mcp_servers']>;
@@ -21,9 +21,7 @@ type Event = BetaManagedAgentsSessionEvent;
 async function managed(script: ScriptedModelOptions['script'], mcpServers: Known) {
   const model = await modelFor(script);
   const place = cliPlace(model);
-  const config = { memory: false, snapshots: false, managed: { mcpServers } };
-  const file = join(place.root, 'settings/perdure/perdure.config.mjs');
-  writeFileSync(file, `export default ${JSON.stringify(config)};`);
+  configureManaged(place, { mcpServers });
   const client = await serveManaged(place, {});
   const worker = await readyWorker(place);
   return { client, model, place, worker };

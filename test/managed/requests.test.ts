@@ -19,9 +19,9 @@ describe('every request', () => {
   test.each([
     ['models.list', (client: Anthropic) => client.models.list()],
     ['messages.create', (client: Anthropic) => client.messages.create({ model: 'm', max_tokens: 1, messages: [] })],
-    ['files.list', (client: Anthropic) => client.beta.files.list()],
+    ['skills.list', (client: Anthropic) => client.beta.skills.list()],
     ['vaults.list', (client: Anthropic) => client.beta.vaults.list()],
-    ['resources.list', (client: Anthropic) => client.beta.sessions.resources.list('sesn_x')],
+    ['deployments.list', (client: Anthropic) => client.beta.deployments.list()],
   ] as const)('to %s is refused by name, not by a bare 404 (G6)', async (_name, request) => {
     const error = await errorOf(Promise.resolve(request(stagedManaged().client)));
     expect(error).toBeInstanceOf(Anthropic.NotFoundError);

@@ -183,6 +183,8 @@ describe('sessions', () => {
           tools: ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch'],
           permissions: { allow: ['bash', 'edit', 'read', 'write', 'glob', 'grep', 'web_fetch'] },
           recordWaits: true,
+          sessionFiles: true,
+          systemContext: { files: expect.stringContaining('/mnt/session/uploads') as string },
         },
       },
     ]);
@@ -316,7 +318,7 @@ describe('sessions', () => {
   });
 
   const parts = [
-    ['resources', { resources: [{ type: 'file', file_id: 'f' }] }],
+    ['resources.0.type', { resources: [{ type: 'github_repository', url: 'https://example.com/x' }] }],
     ['vault_ids', { vault_ids: ['v'] }],
     ['initial_events.0.type', { initial_events: [{ type: 'user.define_outcome', description: 'x' }] }],
   ] as const;

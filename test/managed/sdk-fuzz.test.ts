@@ -1,7 +1,7 @@
 // Requests that the SDK's types allow, and such with one value changed, by the SDK itself: each is
 // answered in its types or in its error envelope, and none is a defect of the server. FUZZ_SEED and
 // FUZZ_REQUESTS draw others and more: 10,000 are half a minute.
-import Anthropic from '@anthropic-ai/sdk';
+import Anthropic, { toFile } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { servedRoutes } from '../../managed/surface.ts';
 import { random, type Random } from '../support/random.ts';
@@ -20,20 +20,32 @@ async function seeded({ client, ask }: Face) {
   const agent = await client.beta.agents.create(AGENT);
   const own = await client.beta.environments.create({ name: 'own', config: { type: 'self_hosted' } });
   const session = await client.beta.sessions.create({ agent: agent.id, environment_id: own.id });
+  const file = await client.beta.files.upload({ file: await toFile(Buffer.from('x'), 'x.txt') });
   const made = await ask(`/x/perdure/environments/${own.id}/keys`, post({}, HEADERS));
   const { key } = (await made.json()) as { key: string };
-  return { agent: agent.id, environment: own.id, session: session.id, key };
+  const { memoryStores } = client.beta;
+  const { id: store } = await memoryStores.create({ name: 'Notes' });
+  const memory = await memoryStores.memories.create(store, { path: '/a', content: 'a' });
+  const ids = { agent: agent.id, environment: own.id, session: session.id, file: file.id };
+  return { ...ids, store, memory: memory.id, version: memory.memory_version_id, key };
 }
 
 type Seeded = Awaited<ReturnType<typeof seeded>>;
 
 const ODD = ['', ' ', '..', '%2e%2e', '__proto__', '\u0000', '💥', 'x'.repeat(3_000), 'null', '-1', '\ud800'] as const;
 
-function stringFor({ agent, environment, session }: Seeded, name: string, dice: Random): string {
+function stringFor({ agent, environment, session, ...own }: Seeded, name: string, dice: Random): string {
   if (dice.nat(9) === 0) return dice.pick(ODD);
   if (/agent/i.test(name)) return agent;
   if (/environment/i.test(name)) return dice.pick([environment, 'env_default']);
-  if (/session/i.test(name)) return session;
+  if (/session|scope/i.test(name)) return session;
+  if (/memory_?store/i.test(name)) return own.store;
+  if (/memory_?version/i.test(name)) return own.version;
+  if (/memory/i.test(name)) return own.memory;
+  if (/file|^ids$/i.test(name)) return own.file;
+  if (name === 'path') return dice.pick(['/a', '/a/b', `/n/${dice.nat(99)}`]);
+  if (name === 'path_prefix') return dice.pick(['/', '/n/']);
+  if (name === 'mount_path') return dice.pick(['/a.csv', 'a/b', '../x']);
   if (/created|expires/.test(name)) return dice.pick(['2026-01-31T12:00:00Z', '1999-01-01T00:00:00.123456+02:00']);
   if (name === 'data') return dice.pick(['aGVsbG8=', 'no base64!']);
   if (name === 'media_type') return dice.pick(['image/png', 'application/pdf', 'text/plain']);
@@ -62,6 +74,7 @@ async function problemOf(
   const method = (owner as Record<string, (...args: unknown[]) => Promise<unknown>>)[path.at(-1) ?? ''];
   try {
     const answer = await method?.apply(owner, [...args]);
+    if (answer instanceof Response) return null;
     if (typeof answer !== 'object' || answer === null || !('controller' in answer)) return misfit(answer);
     (answer as { readonly controller: AbortController }).controller.abort();
     return null;
@@ -92,7 +105,11 @@ test(`${REQUESTS} requests drawn from the SDK's types are answered in its types 
     const { name, workers } = servedRoutes[dice.nat(servedRoutes.length - 1)]!;
     const isWorkers = workers.length > 0 && dice.bool();
     const client = isWorkers ? face.as('unused').withOptions({ apiKey: null, authToken: known.key }) : face.client;
-    const drawn = methods.get(name)!.draw(dice, (field, own) => stringFor(known, field, own));
+    // No type says what a file's content is.
+    const drawn =
+      name === 'files.upload'
+        ? [{ file: await toFile(Buffer.from(dice.pick(ODD)), stringFor(known, 'filename', dice)) }]
+        : methods.get(name)!.draw(dice, (field, own) => stringFor(known, field, own));
     const args = dice.nat(WRONG_IN - 1) === 0 ? (spoil(drawn, dice) as readonly unknown[]) : drawn;
     const problem = Array.isArray(args) ? await problemOf(client, name, args, methods.get(name)!.misfit) : null;
     expect(problem, `seed ${SEED}, request ${n}: ${name} ${JSON.stringify(args)}`).toBeNull();

@@ -8,8 +8,22 @@ import type {
   SessionCreateParams,
   SessionUpdateParams,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { ResourceAddParams } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
+import type {
+  MemoryCreateParams,
+  MemoryStoreCreateParams,
+  MemoryStoreUpdateParams,
+  MemoryUpdateParams,
+} from '@anthropic-ai/sdk/resources/beta/memory-stores';
 import type { agentCreate, agentUpdate } from '../../managed/shapes/agents.ts';
 import type { environmentCreate, environmentUpdate } from '../../managed/shapes/environments.ts';
+import type { resourceAdd } from '../../managed/shapes/files.ts';
+import type {
+  memoryCreate,
+  memoryStoreCreate,
+  memoryStoreUpdate,
+  memoryUpdate,
+} from '../../managed/shapes/memory-stores.ts';
 import type { SentEvent, sessionCreate, sessionUpdate } from '../../managed/shapes/sessions.ts';
 
 /** A value as JSON carries it: an optional field is there or not. */
@@ -38,6 +52,11 @@ export const held: {
   readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
   readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'initial_events' | 'resources'>;
   readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent'>;
+  readonly resourceAdd: Held<typeof resourceAdd, ResourceAddParams>;
+  readonly memoryStoreCreate: Held<typeof memoryStoreCreate, MemoryStoreCreateParams>;
+  readonly memoryStoreUpdate: Held<typeof memoryStoreUpdate, MemoryStoreUpdateParams>;
+  readonly memoryCreate: Held<typeof memoryCreate, Omit<MemoryCreateParams, 'view'>>;
+  readonly memoryUpdate: Held<typeof memoryUpdate, Omit<MemoryUpdateParams, 'view' | 'memory_store_id'>>;
   readonly events: [Same<SentEvent, Events>, true];
 } = {
   agentCreate: [true, true],
@@ -46,5 +65,10 @@ export const held: {
   environmentUpdate: [true, true],
   sessionCreate: [true, true],
   sessionUpdate: [true, true],
+  resourceAdd: [true, true],
+  memoryStoreCreate: [true, true],
+  memoryStoreUpdate: [true, true],
+  memoryCreate: [true, true],
+  memoryUpdate: [true, true],
   events: [true, true],
 };

@@ -1,14 +1,24 @@
 // The face served by `perdure serve` in a process of its own, and a client of the SDK for it.
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
 import { onTestFinished } from 'vitest';
+import type { ManagedSettings } from '../../worker/config/config.ts';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
 import type { cliPlace } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
+type Place = ReturnType<typeof cliPlace>;
+
+/** Gives the workers of a place what the configuration says of managed sessions. */
+export function configureManaged({ root }: Place, managed: ManagedSettings): void {
+  const config = { memory: false, snapshots: false, managed };
+  writeFileSync(join(root, 'settings/perdure/perdure.config.mjs'), `export default ${JSON.stringify(config)};`);
+}
+
 /** The server is killed with the test. */
 export async function serveManaged(
-  place: ReturnType<typeof cliPlace>,
+  place: Place,
   options: Pick<ClientOptions, 'maxRetries'> = { maxRetries: 0 },
 ): Promise<Anthropic> {
   const port = await findFreePort();

@@ -87,6 +87,7 @@ export function stagedManaged(
     live: () => noItems(),
     removeWorkflow: async (session) => void described.delete(session),
     openWorkspace: async (session) => `/srv/${session}`,
+    outputs: async () => null,
     leases: {
       open: async (lease) => void leases.add(`${lease.work}.${lease.g}`),
       beat: async ({ work, g }) => leases.has(`${work}.${g}`),

@@ -32,6 +32,7 @@ import { describeStarted } from './shell/background-words.ts';
 import { describeGoneFolder } from './files/confine.ts';
 import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
 import type { BuiltinOptions } from './files/options.ts';
+import { showSessionFiles, withUploads } from './files/session-paths.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
 import { KeptCommand, type ShellStates } from './shell/kept-shell.ts';
 import { parseShell } from './shell/parse-shell.ts';
@@ -76,7 +77,7 @@ type BashInput = z.infer<typeof inputSchema>;
 export function createBashTool(options: BuiltinOptions, states?: ShellStates): Tool {
   const parse = createParser();
   const judge = (input: BashInput, context: JudgeContext): ShellJudgement =>
-    judgeParsed(parse(input), context, context.dir);
+    judgeParsed(parse(input), withUploads(context), context.dir);
   const riskOf = (input: BashInput, context: JudgeContext): Risk => {
     const verdict = judge(input, context);
     return verdict.readOnly && whyGitIsDoubted(verdict.gitIn, context) === undefined ? 'read' : 'execute';
@@ -109,7 +110,7 @@ export function createBashTool(options: BuiltinOptions, states?: ShellStates): T
       text: input.command,
       commands: parse(input),
       readsOnly: (commands) => {
-        const verdict = judgeCommands(commands, context, context.dir);
+        const verdict = judgeCommands(commands, withUploads(context), context.dir);
         // In a list with commands that change things git has no environment that keeps it to
         // reading: a rule must name it.
         return (
@@ -196,10 +197,10 @@ async function runInForeground(
 /** A command that only reads gets no variables: none may make another command of it. */
 function keepShell(
   command: string,
-  { cwd, folders, dir, session }: ToolContext,
+  { session, ...context }: ToolContext,
   { states, bash }: { readonly states: ShellStates; readonly bash: string },
 ): KeptCommand {
-  const { readOnly } = judgeShell(command, { cwd, folders }, dir);
+  const { readOnly } = judgeShell(command, withUploads(context), context.dir);
   return new KeptCommand(bash, command, readOnly || session === undefined ? undefined : states.open(session));
 }
 
@@ -321,8 +322,10 @@ async function startTree(
   if (refused !== undefined) throw new ToolFailure(refused);
   const { readOnly, env, sockets } = holdCommand(marked, context, options);
   const shell = [sandbox.programs.at('bash'), '--norc', '--noprofile', ...args];
+  const shown = await showSessionFiles(context, options);
   const argv = sandbox.wrap(shell, {
     cwd,
+    shown,
     folders: folder === undefined ? folders : [...(folders ?? []), folder],
     dir,
     dataDir,
@@ -348,11 +351,12 @@ async function startTree(
 /** Decides what a command may do and reach, by what it was judged to be. */
 function holdCommand(
   { command, mark }: MarkedCommand,
-  { cwd, folders, dir, env: own, traceparent }: ToolContext,
+  context: ToolContext,
   { sandbox, dataDir, passEnv = [], keyAgents = [], sockets: named = [] }: BuiltinOptions,
 ) {
+  const { cwd, folders, dir, env: own, traceparent } = context;
   const worker = process.env;
-  const { readOnly } = judgeShell(command, { cwd, folders }, dir);
+  const { readOnly } = judgeShell(command, withUploads(context), dir);
   const sockets = [...listKeyAgentSockets(keyAgents, worker), ...named.map((path) => ({ path }))];
   // A command that was judged to only read names no variable, and runs unasked: no variable may
   // make another command of it.

@@ -16,6 +16,8 @@ import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
 import type { RosterAgent } from '../../workflows/contract/roster.ts';
 import { agentDefaults } from '../agent-types.ts';
 import { createRosterTool } from './agent.ts';
+import type { RunMount } from '../../workflows/contract/mounts.ts';
+import { findMounts } from './files/mounts.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { createToolset } from './toolset.ts';
 import { createWebFetchTool } from './web-fetch.ts';
@@ -52,10 +54,17 @@ export function createRunRegistries(
 
 function chooseForms(base: ToolRegistry, options: BuiltinOptions): RegistryOfRun {
   const known = new Map<string, ToolRegistry>();
-  return ({ toolset, offline = false }) => {
+  const withMounts = new WeakMap<readonly RunMount[], ToolRegistry>();
+  return ({ toolset, offline = false, mounts, cwd }) => {
     if (toolset === undefined && !offline) return base;
     const key = `${toolset} ${offline}`;
     const parts = { ...options, offline };
+    if (toolset !== undefined && mounts && cwd !== undefined) {
+      const own = { ...parts, mounts: findMounts(cwd, mounts) };
+      const registry = withMounts.get(mounts) ?? replaceTools(base, createToolset(own));
+      withMounts.set(mounts, registry);
+      return registry;
+    }
     const registry = known.get(key) ?? replaceTools(base, toolset ? createToolset(parts) : offlineTools(parts));
     known.set(key, registry);
     return registry;

@@ -1,15 +1,20 @@
 // The toolset `agent_toolset_20260401` of Managed Agents (G51): its names and inputs, and behind
 // them the built-in tools, with their rules, bounds and recovery. Hooks, watchers and rules see the
 // built-in tool's own input, which a hook may give back; the model's stays in the transcript.
+import { relative } from 'node:path';
 import { z } from 'zod';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
-import type { JsonSchema, JudgeContext, Tool } from '../tool.ts';
+import { reasonOf } from '../../system/text.ts';
+import { type JsonSchema, type JudgeContext, type Tool, ToolFailure } from '../tool.ts';
 import { createBashTool } from './bash.ts';
 import { createEditTool } from './edit.ts';
 import type { BuiltinOptions } from './files/options.ts';
+import { seeSessionFiles } from './files/session-paths.ts';
 import { createGlobTool } from './glob.ts';
 import { createGrepTool } from './grep.ts';
 import { createReadTool, PLAIN } from './read.ts';
+import { syncMemoryFolders } from './files/memory-folders.ts';
+import { type Mounts, toMachine, toSession, writableFolders } from './files/mounts.ts';
 import { ShellStates } from './shell/kept-shell.ts';
 import { createWebFetchTool } from './web-fetch.ts';
 import { createWriteTool } from './write.ts';
@@ -17,13 +22,15 @@ import { createWriteTool } from './write.ts';
 /** Returns the tools by name. Null: the toolset has none of the name. */
 export function createToolset(options: BuiltinOptions): ReadonlyMap<string, Tool | null> {
   const states = options.dataDir === undefined ? undefined : new ShellStates(options.dataDir);
+  const placed = (tool: Tool): Tool => seeSessionFiles(inWorkspace(tool), options);
+  const { read, write, command } = createMountedForms(options);
   const tools = [
-    restartable(createBashTool(options, states), states),
-    present(inWorkspace(createReadTool(options, PLAIN)), readForm),
-    present(inWorkspace(createWriteTool(options)), writeForm),
-    present(inWorkspace(createEditTool(options)), editForm),
-    present(inWorkspace(createGlobTool(options, true)), globForm),
-    present(inWorkspace(createGrepTool(options, true)), grepForm),
+    command(restartable(createBashTool(options, states), states)),
+    read(placed(createReadTool(options, PLAIN)), readForm),
+    write(placed(createWriteTool(options)), writeForm),
+    write(placed(createEditTool(options)), editForm),
+    read(placed(createGlobTool(options, true)), globForm),
+    read(placed(createGrepTool(options, true)), grepForm),
     present(createWebFetchTool(options.web ?? {}, options), fetchForm),
   ];
   // Commands in the background have no tool here: `bash` begins none.
@@ -164,6 +171,85 @@ function restartable(bash: Tool, states: ShellStates | undefined): Tool {
 const inWorkspace = (tool: Tool): Tool => judgedFrom(tool, (_, context) => ({ ...context, dir: context.cwd }));
 
 type Moved = <Context extends JudgeContext>(input: unknown, context: Context) => Context;
+
+type Shown = <Schema extends z.ZodType>(tool: Tool, form: Form<Schema>) => Tool;
+
+/** Shows tools to a session: with folders below /mnt, they reach these, too (G67). */
+function createMountedForms(options: BuiltinOptions): { read: Shown; write: Shown; command: (tool: Tool) => Tool } {
+  const { mounts } = options;
+  if (!mounts) return { read: present, write: present, command: (tool) => tool };
+  const keep = keepTogether(mounts, options);
+  const reaching =
+    (folders: readonly string[]): Shown =>
+    (tool, own) => {
+      const further: Moved = (_, context) => ({ ...context, folders: [...(context.folders ?? []), ...folders] });
+      const move = tool.name === 'glob' ? moveGlob : movePath;
+      const toOwn: typeof own.toOwn = (input) => move(mounts, own.toOwn(input) as Placed);
+      return present(keep(judgedFrom(tool, further)), { ...own, toOwn });
+    };
+  return { read: reaching([mounts.root]), write: reaching(writableFolders(mounts)), command: keep };
+}
+
+/** The inputs of the file tools, as far as they say where. */
+type Placed = { readonly path?: string; readonly pattern?: string };
+
+/** Writes the path of an input as this machine has it. */
+const movePath = (mounts: Mounts, input: Placed): Placed =>
+  input.path === undefined ? input : { ...input, path: toMachine(mounts, input.path) };
+
+/** A glob may be absolute: then it says where by itself. */
+function moveGlob(mounts: Mounts, input: Placed): Placed {
+  const { path, pattern = '' } = input;
+  if (path !== undefined || toMachine(mounts, pattern) === pattern) return movePath(mounts, input);
+  return { ...input, path: mounts.root, pattern: relative(mounts.root, toMachine(mounts, pattern)) };
+}
+
+/**
+ * Keeps folders of memories together with their stores around each call, and writes paths as the
+ * session sees them.
+ */
+function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => Tool {
+  const { openMemoryStore: openStore, sandbox } = options;
+  const untold: string[] = [];
+  const sync = async (): Promise<void> => {
+    if (openStore) untold.push(...(await syncMemoryFolders({ openStore, programs: sandbox.programs }, mounts)));
+  };
+  /** What the call did stays done; what could not be kept is kept before the next one. */
+  const syncAfter = async (): Promise<void> => {
+    try {
+      await sync();
+    } catch (error) {
+      untold.push(`the memory store was not reached, and your next call keeps what you wrote: ${reasonOf(error)}`);
+    }
+  };
+  const rename = (text: string): string => toSession(mounts, text);
+  return (tool) => ({
+    ...tool,
+    ...(tool.wouldFail && {
+      wouldFail: async (input, context) => {
+        await sync();
+        return tool.wouldFail?.(input, context);
+      },
+    }),
+    call: async (input, context) => {
+      await sync();
+      try {
+        const output = await tool.call(input, context);
+        await syncAfter();
+        const notes = untold.splice(0).map((note) => `(${note})`);
+        const content = [output.content, ...notes].join('\n').trimStart();
+        return { ...output, content: rename(content) };
+      } catch (error) {
+        if (!(error instanceof ToolFailure)) throw error;
+        throw new ToolFailure(rename(error.message), { cause: error });
+      }
+    },
+    close: async (run) => {
+      await tool.close?.(run);
+      await sync();
+    },
+  });
+}
 
 /** Gives a tool another working directory, for its judgement of an input and for the call alike. */
 function judgedFrom(tool: Tool, moved: Moved): Tool {

@@ -3,6 +3,7 @@
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { isFatalRule } from '../../workflows/contract/permission-rules.ts';
 import { isAllowedByRules, findTouchingRule, findDenyingRule } from './match-rules.ts';
+import type { SessionFiles } from '../../store/values/files.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 import { present } from '../../workflows/contract/present.ts';
 
@@ -15,6 +16,7 @@ export type PermissionSettings = {
   readonly cwd: string;
   /** Other folders that its tools may work in, as in the root. */
   readonly folders?: readonly string[];
+  readonly sessionFiles?: SessionFiles;
   /** The working directory, when it is not the root (L38). */
   readonly dir?: string;
   /** The verdict of pre-tool hooks on this call: it counts as a rule that allows or asks. */
@@ -64,8 +66,8 @@ function denyByRule(rule: string): Extract<PermissionDecision, { kind: 'deny' }>
 }
 
 /** Builds the context in which a tool judges an input. */
-export function buildJudgeContext({ cwd, dir = cwd, folders }: PermissionSettings): JudgeContext {
-  return { cwd, dir, ...(folders && { folders }) };
+export function buildJudgeContext({ cwd, dir = cwd, folders, sessionFiles }: PermissionSettings): JudgeContext {
+  return { cwd, dir, ...present({ folders, sessionFiles }) };
 }
 
 function isAllowedByMode(mode: Exclude<PermissionMode, 'bypass'>, risk: Risk): boolean {

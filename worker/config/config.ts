@@ -16,12 +16,13 @@ import {
   sandboxSchema,
   type SandboxConfig,
   webFetchSchema,
+  webhooksSchema,
   wholeNumberSchema,
 } from './schema-parts.ts';
 import { toolNamesSchema, webSearchSchema } from './offered-tools.ts';
 import { toolsSchema, knownServersSchema, mcpServersSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
-import type { AfterStopHandler } from '../../activities/deps.ts';
+import type { AfterStopHandler, WebhookEndpoint } from '../../activities/deps.ts';
 import type { ToolNames, WebSearchSettings } from '../../store/configuration.ts';
 import type { HostSettings } from './session-host.ts';
 import type { SnapshotSettings } from '../../store/snapshots/take-snapshot.ts';
@@ -44,7 +45,10 @@ import { agentLimitsSchema, agentsSchema } from './agents.ts';
 import { runDefaults } from './defaults.ts';
 
 /** What holds for sessions of the Managed Agents API. */
-export type ManagedSettings = { readonly mcpServers?: KnownServers };
+export type ManagedSettings = {
+  readonly mcpServers?: KnownServers;
+  readonly webhooks?: readonly WebhookEndpoint[];
+};
 
 export type ToolSource = readonly Tool[] | (() => readonly Tool[] | Promise<readonly Tool[]>);
 
@@ -112,6 +116,7 @@ const modelFacts = z
 
 const managedSchema = z.strictObject({
   mcpServers: knownServersSchema.optional(),
+  webhooks: webhooksSchema.optional(),
 } satisfies Readonly<Record<keyof ManagedSettings, unknown>>);
 
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
@@ -270,7 +275,7 @@ export const CONFIG_KEYS = {
   deferTools: forRuns<boolean | number>(z.union([z.boolean(), tokensSchema], 'give true, false or a number of tokens')),
   /** Servers whose tools are offered to runs, by name (L74). */
   mcpServers: forWorker<McpServers>(mcpServersSchema),
-  /** Servers that agents of the Managed Agents API may name, by address (G54). */
+  /** Servers that agents of the Managed Agents API may name (G54), and webhooks (G70). */
   managed: forWorker<ManagedSettings>(managedSchema),
   /** Hosts and addresses that `web_fetch` may reach in addition to the public internet (L86). */
   webFetch: forWorker<WebSettings>(webFetchSchema),

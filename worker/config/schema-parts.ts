@@ -3,10 +3,12 @@ import { isIP } from 'node:net';
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { MOST_NOTES } from '../../activities/memory/notes.ts';
+import type { WebhookEndpoint } from '../../activities/deps.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { KEY_AGENTS, type KeyAgent, type WebSettings } from '../../tools/builtin/files/options.ts';
 import { findRepeated } from '../../workflows/contract/list-problems.ts';
 import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
+import { WEBHOOK_TYPES } from '../../workflows/contract/webhooks.ts';
 
 export const nameSchema = textSchema(200);
 
@@ -91,6 +93,32 @@ export type SandboxConfig = {
   /** Lets commands run where bubblewrap does not work; they are refused otherwise. */
   readonly unconfined?: boolean;
 };
+
+// Words that do not begin with "give" are told without the value, which is secret.
+const endpointRight = 'it is an address that begins with https:// or http://, without user, password or fragment';
+const secretRight = 'it begins with whsec_, and 24 to 64 bytes follow as base64';
+
+function isEndpoint(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, username, password, hash } = new URL(address);
+  return /^https?:$/.test(protocol) && username + password + hash === '';
+}
+
+const endpointSchema = z.strictObject({
+  url: z.string(endpointRight).max(2_000, endpointRight).refine(isEndpoint, endpointRight),
+  secret: z.string(secretRight).regex(/^whsec_[A-Za-z0-9+/]{32,86}={0,2}$/, secretRight),
+  events: z.array(z.enum(WEBHOOK_TYPES)).min(1),
+} satisfies Readonly<Record<keyof WebhookEndpoint, unknown>>);
+
+const MOST_ENDPOINTS = 20;
+
+export const webhooksSchema = z
+  .array(endpointSchema)
+  .max(MOST_ENDPOINTS)
+  .superRefine((endpoints, context) => {
+    const twice = findRepeated(endpoints.map(({ url }) => url));
+    if (twice !== undefined) context.addIssue({ code: 'custom', message: 'an address is in it twice' });
+  });
 
 const socketRight = 'give the absolute path of a socket, such as /var/run/docker.sock';
 

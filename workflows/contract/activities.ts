@@ -13,6 +13,7 @@ import type { LeaseInput } from './lease.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
 import type { RemainingBudget, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost, UserMessage } from './session.ts';
+import type { SendWebhook, TellWebhooks, WebhookType } from './webhooks.ts';
 
 export type { AgentEnded, Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
 export type * from './calls.ts';
@@ -36,6 +37,8 @@ export type Activities = {
   answerAside(input: AnswerAside): Promise<AsideEnd>;
   afterStop(input: AfterStop): Promise<{ readonly spend: Spend; readonly suggestion?: string } | null>;
   tellAlert(input: TellAlert): Promise<void>;
+  tellWebhooks(input: TellWebhooks): Promise<void>;
+  sendWebhook(input: SendWebhook): Promise<void>;
   readResult(input: ReadResult): Promise<RunResultFacts>;
   endWorktree(input: EndWorktree): Promise<WorktreeEnd | null>;
   storeText(input: StoreText): Promise<StoredText>;
@@ -50,8 +53,11 @@ export type Activities = {
   concludeLease(input: LeaseInput): Promise<void>;
 };
 
-/** The activities that a session schedules. The others serve callers of sessions, and leases. */
-export type SessionActivities = Omit<Activities, 'storeText' | 'holdLease' | 'lapseLease' | 'concludeLease'>;
+/** The activities that a session schedules. The others serve callers, leases and senders. */
+export type SessionActivities = Omit<
+  Activities,
+  'storeText' | 'sendWebhook' | 'holdLease' | 'lapseLease' | 'concludeLease'
+>;
 
 /**
  * Answers a question that a person asks aside, from the conversation up to `head`, or up to the
@@ -144,7 +150,7 @@ export type OpenRun = Pick<UserMessage, 'traceparent' | 'querySource'> & {
  * `refused`: the run cannot start as asked; the sentence says why and what to do. `alerts`: the
  * alerts that the worker has hooks for; absent in what an earlier release opened.
  */
-export type RunOpened = { readonly alerts?: readonly AlertKind[] } & (
+export type RunOpened = { readonly alerts?: readonly AlertKind[]; readonly webhooks?: readonly WebhookType[] } & (
   | ({ readonly kind: 'opened'; readonly place?: WorkspacePlace; readonly host?: SessionHost } & RunSnapshot)
   | { readonly kind: 'refused'; readonly detail: string }
 );

@@ -41,6 +41,7 @@ export const CHANGES: readonly string[] = [
   'perdure-text-calls',
   'perdure-uncounted-context',
   'perdure-waits',
+  'perdure-webhooks',
   'perdure-whole-prompt',
   'perdure-work-looks',
 ];

@@ -55,6 +55,9 @@ function isRunServer(value: unknown): value is RunServer {
   );
 }
 
+/** Node's URL, which Temporal's sandbox has too. */
+declare const URL: { canParse(url: string): boolean };
+
 const isServerUrl = (url: string): boolean => /^https?:\/\//.test(url) && URL.canParse(url);
 
 function isToolConfig(value: unknown): value is ServerToolConfig {

@@ -29,6 +29,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     thinkingProblem(options) ??
     sameFallbackProblem(options) ??
     bypassProblem(options) ??
+    mountsProblem(options) ??
     rosterProblem(options) ??
     optionsSizeProblem(options)
   );
@@ -38,6 +39,12 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
 function bypassProblem({ permissionMode, permissions }: Partial<RunOptions>): string | undefined {
   if (permissionMode !== 'bypass' || !permissions?.ask?.length) return undefined;
   return 'permission mode "bypass" asks about nothing, and there are rules that ask: give the rules again without those, deny instead, or choose another mode';
+}
+
+/** Other tools than those of a toolset would not see the folders. */
+function mountsProblem({ mounts, toolset }: Partial<RunOptions>): string | undefined {
+  if (mounts === undefined || toolset !== undefined) return undefined;
+  return 'only the tools of a toolset see mounts: give the option toolset, too';
 }
 
 /** Each agent of a roster is checked as the options of its runs are. */

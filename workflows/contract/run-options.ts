@@ -6,6 +6,7 @@ import { type Tags, tagsProblem } from './facts.ts';
 import { type Effort, efforts } from './loop.ts';
 import { findRepeated, jsonSizeProblem } from './list-problems.ts';
 import { mcpServersProblem, type RunServer } from './mcp-servers.ts';
+import { mountsProblem, type RunMount } from './mounts.ts';
 import { type PermissionMode, permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
 import { isOutsideTool, MOST_OUTSIDE, type OutsideTool } from './waits.ts';
 import { type PromptContext, promptContextProblem } from './prompt-context.ts';
@@ -41,6 +42,7 @@ export type OptionKind =
   | 'folder'
   | 'folders'
   | 'list'
+  | 'mounts'
   | 'names'
   | 'number'
   | 'pairs'
@@ -294,6 +296,14 @@ export const RUN_OPTIONS = {
   offline: switchOption('offline', {
     says: 'run shell commands without a network, and fetch no pages',
   }),
+  /**
+   * Commands and the tools of the toolset see files that are attached to the session at
+   * /mnt/session/uploads, and a folder beside the workspace, `<workspace>.outputs`, at
+   * /mnt/session/outputs (G66).
+   */
+  sessionFiles: switchOption('session files', {
+    says: 'show files that are attached to the session at /mnt/session/uploads, and a folder beside the workspace at /mnt/session/outputs',
+  }),
   permissionMode: choiceOption<PermissionMode>('permission mode', permissionModes, {
     flag: '--permission-mode <mode>',
     says: 'what runs without asking',
@@ -336,6 +346,13 @@ export const RUN_OPTIONS = {
    */
   roster: defineOption<readonly RosterAgent[]>('roster', (value) => rosterShapeProblem(value, OPTION_BOUNDS.roster), {
     says: 'the agents that the model may start, instead of the types of the worker',
+  }),
+  /**
+   * Folders below /mnt that the tools of a toolset see (G67): some hold the memories of a store. At
+   * most 100.
+   */
+  mounts: defineOption<readonly RunMount[]>('mounts', mountsProblem, {
+    says: 'folders below /mnt that file tools and commands see, besides the workspace',
   }),
   /** The self-hosted environment whose workers run the tools of its sandbox (G74). */
   environment: textOption('environment', LONGEST_ENVIRONMENT, {

@@ -34,7 +34,10 @@ export async function openAndRun(session: Session): Promise<void> {
   const opened = await openWithPlace(session, keepPlaceUnlessGiven(facts.now.place, messages));
   session.refusedOptions = opened.kind === 'refused' ? opened.detail : null;
   const ids = listMessages(idsFromPeople(messages));
-  if ('alerts' in opened) facts.knowAlerts(opened.alerts);
+  if ('alerts' in opened) {
+    facts.knowAlerts(opened.alerts);
+    session.webhooks.subscribe(opened.webhooks);
+  }
   const { snips } = facts.now;
   facts.dropSnips(snips);
   const loss = [...facts.takeLoss(), ...budgetSpentNotices(facts.now.last)];

@@ -42,10 +42,18 @@ export async function handOverSession(session: Session, run: RunCarry | null): P
     ...(elicited.length > 0 && { elicited }),
   };
   const delegated = { ...session.delegations.carry, ...session.pauses.carry };
-  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...parts, ...delegated, run };
+  session.memoWriter.write();
+  const { carry: webhooks } = session.webhooks;
+  const carry: Carry = {
+    ...session.facts.now,
+    inbox: session.inbox.snapshot(),
+    ...parts,
+    ...present({ webhooks }),
+    ...delegated,
+    run,
+  };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
-  session.memoWriter.write();
   const { first: _taken, ...input } = session.input;
   const go = makeContinueAsNewFunc<(input: ResumedInput) => Promise<unknown>>(
     present({ memo: memoAsItIs(), initialVersioningBehavior: versioningAfter() }),

@@ -157,7 +157,7 @@ export function viewOf(
   };
 }
 
-type Parts = Pick<Carry, 'alerts' | 'answered' | 'steered' | 'canceller' | 'once' | 'elicited' | 'pauses'>;
+type Parts = Pick<Carry, 'alerts' | 'webhooks' | 'answered' | 'steered' | 'canceller' | 'once' | 'elicited' | 'pauses'>;
 
 /** Splits a handover into the parts that the session's parts take up again. `facts`: the rest. */
 export function splitCarry(carry: Carry): Parts & { readonly facts: CarriedFacts } {
@@ -168,6 +168,7 @@ export function splitCarry(carry: Carry): Parts & { readonly facts: CarriedFacts
     early: _early,
     givenUp: _givenUp,
     alerts,
+    webhooks,
     answered,
     steered,
     canceller,
@@ -176,6 +177,6 @@ export function splitCarry(carry: Carry): Parts & { readonly facts: CarriedFacts
     pauses,
     ...facts
   } = carry;
-  const parts = { alerts, answered, steered, canceller, once, elicited, pauses };
+  const parts = { alerts, webhooks, answered, steered, canceller, once, elicited, pauses };
   return { ...(parts as Parts), facts };
 }

@@ -28,6 +28,7 @@ import type { Alert, AlertKind, Append, Call, WorkspacePlace } from '../contract
 import type { CallResult } from '../machine/events.ts';
 import type { ContextFacts, RunState } from '../machine/state.ts';
 import { present } from '../contract/present.ts';
+import type { WebhooksCarry } from '../told/webhooks.ts';
 
 /**
  * `agent`: the session is an agent's, and reports to its parent (L66). `carry`: only a handover
@@ -94,6 +95,7 @@ export type Carry = {
    */
   readonly alertKinds?: readonly AlertKind[];
   readonly alerts?: readonly QueuedAlert[];
+  readonly webhooks?: WebhooksCarry;
   /** The files that a fork still has to check out (T10). */
   readonly checkOut?: CheckOut | null;
   readonly traceparent?: string | undefined;
@@ -177,7 +179,19 @@ type DelegationPart = 'agents' | 'early' | 'givenUp' | 'pauses';
  * questions and steering.
  */
 export type CarriedFacts = Readonly<
-  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | DelegationPart>
+  Omit<
+    Carry,
+    | 'inbox'
+    | 'alerts'
+    | 'webhooks'
+    | 'answered'
+    | 'elicited'
+    | 'steered'
+    | 'canceller'
+    | 'once'
+    | 'run'
+    | DelegationPart
+  >
 >;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: SpentTotals };

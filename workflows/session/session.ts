@@ -24,6 +24,7 @@ import { Hosting } from './hosting.ts';
 import { Inbox, makeCarriable } from './inbox.ts';
 import type { RunState } from '../machine/state.ts';
 import { Alerts } from '../told/alerts.ts';
+import { Webhooks } from '../told/webhooks.ts';
 import { commitEntries } from '../run/commit-entries.ts';
 import { Waits } from './waits.ts';
 import { memoOf, sessionNow, splitCarry } from './session-facts.ts';
@@ -54,6 +55,7 @@ export class Session {
   readonly sideWork: SideWork;
   readonly memoWriter: MemoWriter;
   readonly alerts: Alerts;
+  readonly webhooks: Webhooks;
   readonly facts: Facts;
   readonly steered: SteeredLog;
   readonly passedOver = new PassedOverLog();
@@ -89,7 +91,17 @@ export class Session {
     this.ports = createPorts(input.profile, this.hosting);
     this.sideWork = new SideWork(this.ports, (spend, more) => this.billLate(false, [{ spend, earlier: true }], more));
     this.inbox = new Inbox(carry.inbox);
-    const { alerts = [], answered = [], steered, canceller, once, elicited, pauses, facts } = splitCarry(carry);
+    const {
+      alerts = [],
+      webhooks,
+      answered = [],
+      steered,
+      canceller,
+      once,
+      elicited,
+      pauses,
+      facts,
+    } = splitCarry(carry);
     this.pauses = new Pauses(this, pauses);
     this.steered = new SteeredLog(steered, canceller, new AskedOnce(input.sealed !== undefined, once));
     this.elicitations = new Elicitations(elicited);
@@ -106,8 +118,12 @@ export class Session {
       onLost: (agent) => this.asks.tellLost(agent),
       onEnd: (agent, end) => this.alerts.alertAgentEnd(agent, end, this.run?.state.iteration ?? 0),
     });
-    this.memoWriter = new MemoWriter((withFacts) => memoOf(this.facts.now, sessionNow(this), withFacts), input);
+    this.memoWriter = new MemoWriter(input, {
+      memo: (withFacts) => memoOf(this.facts.now, sessionNow(this), withFacts),
+      onWrite: () => this.webhooks.look(),
+    });
     this.alerts = new Alerts(this, alerts);
+    this.webhooks = new Webhooks(this, webhooks);
   }
 
   /** The run under way, as others see it. */

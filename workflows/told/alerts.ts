@@ -146,6 +146,6 @@ export class Alerts {
 }
 
 /** A failure to tell changes nothing; a defect is thrown on. */
-function throwUnlessFailure(error: unknown): void {
+export function throwUnlessFailure(error: unknown): void {
   if (!isCancellation(error) && !(error instanceof ActivityFailure)) throw error;
 }

@@ -17,10 +17,13 @@ import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } 
 /** Sessions of 0.1.0 wrote their phase alone, and their histories must replay. */
 const WITH_FACTS = 'perdure-facts';
 
+/** `onWrite` is called when the session has changed, before its memo is made. */
+type MemoSource = { memo(withFacts: boolean): SessionMemo; onWrite(): void };
+
 export class MemoWriter {
   /** Whether the memo has the session's numbers, and all attributes are written (O1). */
   readonly withFacts = patched(WITH_FACTS);
-  private readonly memo: (withFacts: boolean) => SessionMemo;
+  private readonly source: MemoSource;
   private readonly input: SessionInput;
   /** `changes`: so far; `seen`: how many of them were looked at. */
   private changes = 0;
@@ -29,8 +32,8 @@ export class MemoWriter {
   private written = '';
   private values: Partial<AttributeValues> = {};
 
-  constructor(memo: (withFacts: boolean) => SessionMemo, input: SessionInput) {
-    this.memo = memo;
+  constructor(input: SessionInput, source: MemoSource) {
+    this.source = source;
     this.input = input;
     void CancellationScope.nonCancellable(() => this.writeChanges());
   }
@@ -44,7 +47,8 @@ export class MemoWriter {
    */
   write(): void {
     this.seen = this.changes;
-    const memo = this.memo(this.withFacts);
+    this.source.onWrite();
+    const memo = this.source.memo(this.withFacts);
     setCurrentDetails(renderDetails(memo));
     const now = JSON.stringify(memo);
     if (now === this.written) return;

@@ -1,21 +1,11 @@
-// Shows how the iterations of a session spent their time, as segments of bars: from the steps of
-// its history, or from the transcript alone if the server has forgotten them.
+// Shows how an iteration spent its time, as segments of a bar: from the steps of its history, or
+// from the transcript alone if the server has forgotten them. Pure.
 import { parseIdentity } from '../../../system/process/identity.ts';
-import { showUnseen, reasonOf } from '../../../system/text.ts';
+import { showUnseen } from '../../../system/text.ts';
 import { isUntimed } from '../../../store/live/retell.ts';
-import { type Step, stepReader } from './steps.ts';
+import type { Step } from './steps.ts';
 import { formatCount, shortTime } from '../../units.ts';
-import {
-  type Iteration,
-  iterationName,
-  iterationsOf,
-  stepsByIteration,
-  type StepsByName,
-  withUnstored,
-} from './iterations.ts';
-import type { Client } from '@temporalio/client';
-import type { SessionReading } from '../read.ts';
-import { transcriptItems } from './items.ts';
+import type { Iteration } from './iterations.ts';
 
 /**
  * During a `gap` nothing ran: no worker took the work. `lost` is the work of a worker that was lost
@@ -145,33 +135,3 @@ function barWithoutHistory(iteration: Iteration): Bar {
   const tools: BarSegment = { kind: 'tools', from: at, to: at + took, what: `the longest tool, ${shortTime(took)}` };
   return { ...bar, segments: took > 0 ? [tools] : [], from: at, to: at + took };
 }
-
-/** `note` is a sentence when the bars know less than they could, otherwise null. */
-type Timeline = { readonly bars: readonly Bar[]; readonly note: string | null };
-
-/** Draws all iterations of a session as bars. `now` is in milliseconds since the epoch. */
-export async function readTimeline(client: Client, reading: SessionReading, now: number): Promise<Timeline> {
-  const { entries, first, description } = reading;
-  const items = transcriptItems(first);
-  items.add(entries);
-  const stored = iterationsOf(items.all);
-  const { steps, note } = await stepsOf(client, description.session);
-  const bars = withUnstored(stored, steps, true).map((one) => barOf(one, steps.get(iterationName(one)) ?? [], now));
-  return { bars, note: note ?? noteForgotten(steps, stored.length) };
-}
-
-type KnownSteps = { readonly steps: StepsByName; readonly note: string | null };
-
-async function stepsOf(client: Client, session: SessionReading['description']['session']): Promise<KnownSteps> {
-  try {
-    return { steps: stepsByIteration(await stepReader(client)(session, 0, null)), note: null };
-  } catch (error) {
-    const why = `Temporal’s history cannot be read (${reasonOf(error)})`;
-    return { steps: new Map(), note: `${why}: bars show what the transcript knows` };
-  }
-}
-
-const noteForgotten = (steps: StepsByName, iterations: number): string | null =>
-  steps.size > 0 || iterations === 0
-    ? null
-    : 'Temporal no longer has the history of this session: bars show what the transcript knows';

@@ -208,7 +208,13 @@ const kinds: Readonly<Record<string, SessionActivity['kind']>> = {
 };
 
 /** Work beside the run: it does not hold it up. */
-const BESIDE: ReadonlySet<string> = new Set(['tellAlert', 'summarizeBatch', 'prepareCompaction', 'answerAside']);
+const BESIDE: ReadonlySet<string> = new Set([
+  'tellAlert',
+  'tellWebhooks',
+  'summarizeBatch',
+  'prepareCompaction',
+  'answerAside',
+]);
 
 function stepsUnderWay({ raw }: WorkflowExecutionDescription): readonly Pending[] {
   return (raw.pendingActivities ?? []).filter((one) => !BESIDE.has(nameOf(one)));

@@ -1,18 +1,11 @@
 // Work trees of agents whose sessions are gone, at a cleaning of the store.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { openStore } from '../../../store/values/open-store.ts';
 import { cleanStore, GRACE_MS } from '../../../client/store-care/clean-store.ts';
+import { emptyServer } from '../../support/empty-server.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-
-/** A server that knows no sessions. */
-const emptyServer = {
-  options: { namespace: 'default' },
-  workflowService: { describeNamespace: () => Promise.resolve({ namespaceInfo: { id: 'n' } }) },
-  workflow: { list: async function* () {} },
-} as unknown as Client;
 
 async function withTree() {
   const root = tempDir();

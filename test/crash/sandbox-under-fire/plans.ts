@@ -2,13 +2,14 @@
 // outside of all sandboxes, with the key of its call. After a result that leaves an effect open,
 // the model looks at the file before it repeats, as an agent would.
 import { reply, toolResults, toolUse, type ReplyBlock, type ScriptFunction } from '../../../scripted-model/index.ts';
+import { IDEMPOTENCY_VARIABLE } from '../../../system/idempotency-variable.ts';
 import { random, type Random } from '../../support/random.ts';
 import { findPlan } from '../hosts-under-fire/plans.ts';
 
 const ID = /echo "(\S+) /;
 
 /** `log`: the path of the file. It gets the line before the command takes any time. */
-const effectCommand = (log: string, id: string): string => `echo "${id} $PERDURE_IDEMPOTENCY_KEY" >> ${log}`;
+const effectCommand = (log: string, id: string): string => `echo "${id} $${IDEMPOTENCY_VARIABLE}" >> ${log}`;
 
 /** Returns the id of the effect that a call makes; null for other calls. */
 export function effectOf(input: unknown): string | null {

@@ -7,11 +7,13 @@ import Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { expect, onTestFinished } from 'vitest';
+import type { WebhookEndpoint } from '../../../activities/deps.ts';
 import { findFreePort } from '../../../worker/embedded/free-port.ts';
 import { reply, type Reply, toolUse } from '../../../scripted-model/index.ts';
 import { cliPlace, type Command, modelFor, readyWorker } from '../../support/cli.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
+import { configureManaged } from '../served.ts';
 
 type Place = ReturnType<typeof cliPlace>;
 export type Event = BetaManagedAgentsSessionEvent;
@@ -35,16 +37,18 @@ export type Options = {
   readonly tools?: NonNullable<AgentCreateParams['tools']>;
   /** Flags of `perdure serve`. */
   readonly flags?: readonly string[];
+  readonly webhooks?: readonly WebhookEndpoint[];
 };
 
 /** `script` gets the file that effects are written to. */
 export async function managed(
   script: (log: string) => readonly Reply[],
-  { policy = 'always_allow', lease, flags = [], tools = [] }: Options = {},
+  { policy = 'always_allow', lease, flags = [], tools = [], webhooks }: Options = {},
 ) {
   const log = join(tempDir(), 'log');
   const model = await modelFor(script(log));
   const place = cliPlace(model);
+  if (webhooks) configureManaged(place, { webhooks });
   const port = await findFreePort();
   const server = await serve(place, port, lease, flags);
   const apiKey = (await place.run('serve', '--token')).out.trim();

@@ -3,6 +3,9 @@ import type { AgentSettings } from '../../agent-types.ts';
 import type { Network } from '../../../system/network.ts';
 import type { BackgroundCommands } from '../../../system/process/background-files.ts';
 import type { PreparedSandboxes } from '../../../system/process/prepared-sandboxes.ts';
+import type { AttachedFiles } from './attached-files.ts';
+import type { OpenMemoryStore } from './memory-folders.ts';
+import type { Mounts } from './mounts.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import type { SkillSettings } from '../../skill-settings.ts';
 
@@ -21,6 +24,8 @@ export type BuiltinOptions = {
   readonly keyAgents?: readonly KeyAgent[];
   /** Sockets of services that commands may reach, by absolute path. Absent: none. */
   readonly sockets?: readonly string[];
+  /** Files that are attached to sessions (G66). Absent: none are. */
+  readonly attached?: AttachedFiles;
   /** Absent: the built-in types and limits. */
   readonly agents?: AgentSettings;
   /** Absent: no command goes on in the background. */
@@ -31,6 +36,10 @@ export type BuiltinOptions = {
   readonly skills?: SkillSettings;
   /** Absent: pages of the public internet alone. */
   readonly web?: WebSettings;
+  /** Folders below /mnt of the session whose tools these are. Absent: it has none. */
+  readonly mounts?: Mounts;
+  /** The memory stores whose folders are among them. Absent: the folders stay as they are. */
+  readonly openMemoryStore?: OpenMemoryStore;
   /** Absent: Node's own way to reach others. */
   readonly network?: Network | undefined;
 };
