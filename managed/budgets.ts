@@ -19,7 +19,7 @@ export const usdOf = (amount: string): number => Number(amount) / 100;
 /** Rounds US dollars half up to cents (G26); a sum of floats may lie a hair below the half. */
 export const formatCents = (usd: number): string => String(Math.round(Number((usd * 100).toFixed(6))));
 
-/** What the catalogue says of a model, by any of its names. */
+/** Finds a model in the catalogue by any of its names. */
 export function findFacts(model: string): ReturnType<typeof findCatalogueFacts> {
   const found = findModel(model);
   return 'name' in found ? findCatalogueFacts(found.name) : undefined;

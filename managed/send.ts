@@ -63,11 +63,11 @@ export async function sendEvents(
     for (const [at, event] of events.entries()) {
       const id = ids[at]!;
       const isFollowing = sent.some(({ type }) => type === 'user.message');
-      const beside = at === events.length - 2 ? system : undefined;
+      const related = at === events.length - 2 ? system : undefined;
       if (event.type === 'user.message')
-        sent.push(...(await sendMessage(parts, found, by, { id, content: event.content, system: beside })));
+        sent.push(...(await sendMessage(parts, found, by, { id, content: event.content, system: related })));
       else if (isSettling(event))
-        sent.push(...(await sendSettling(parts, { found, by, lease, event, at, system: beside })));
+        sent.push(...(await sendSettling(parts, { found, by, lease, event, at, system: related })));
       else if (event.type === 'user.interrupt') sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
     }
   } catch (error) {
@@ -193,10 +193,10 @@ async function sendSettling(parts: SendParts, sending: Parameters<typeof settle>
   const fact = await settle(parts, sending);
   parts.bus.publish(found.id, {});
   const facts = system ? (await parts.sessions.timeline(found)).facts : [];
-  const beside = facts.filter(({ id }) => id === system?.id);
-  if (system && beside.length === 0)
+  const related = facts.filter(({ id }) => id === system?.id);
+  if (system && related.length === 0)
     throw invalid(`Invalid system.message event at events[${at + 1}]: the result before it was taken without it`);
-  return (await parts.timelines.write([fact, ...beside])) as StoredEvent[];
+  return (await parts.timelines.write([fact, ...related])) as StoredEvent[];
 }
 
 function promptOf(content: readonly MessageBlock[], path: string): readonly PromptBlock[] {
@@ -250,12 +250,12 @@ async function sendMessage(
     content: media.length === 0 ? [{ type: 'text', text }] : withoutRedacted(content),
     processed_at: null,
   };
-  const beside = system ? [queuedSystem(system)] : [];
-  for (const queued of [event, ...beside]) bus.publish(session, { queued });
-  return [event, ...beside];
+  const related = system ? [queueSystem(system)] : [];
+  for (const queued of [event, ...related]) bus.publish(session, { queued });
+  return [event, ...related];
 }
 
-const queuedSystem = ({ id, text }: SystemMessage): StoredEvent => ({
+const queueSystem = ({ id, text }: SystemMessage): StoredEvent => ({
   id,
   type: 'system.message',
   content: [{ type: 'text', text }],

@@ -1,6 +1,5 @@
 // Sessions (G20–G28). The log holds what a request sets; how a session stands and what it used come
 // from its workflow and its transcript. A session without messages has no workflow (G3).
-import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type {
@@ -9,7 +8,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { optionsProblem } from '../client/faces/options.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { SessionDescription, SessionId, SessionLabels } from '../client/faces/types.ts';
+import type { SessionDescription, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
@@ -17,20 +16,19 @@ import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.
 import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
-import type { ManagedStore, SessionItem, SessionUpdate } from './log/stored.ts';
+import type { ManagedStore, SessionItem } from './log/stored.ts';
 import type { EventFact } from './events/parts.ts';
 import type { FileResources } from './files/file-resources.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
-import { earlyUpdates } from './events/updates.ts';
+import { diffLabels, earlyUpdates, noteUpdate } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
 import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { defineRoster, rosterOf } from './rosters.ts';
-import { patchMetadata } from './shapes/parse.ts';
 import {
   type AgentChoice,
   isWithin,
@@ -218,7 +216,7 @@ export class Sessions {
       refuseArchived(id, current);
       const { budget: before, ...item } = current;
       const nextBudget = budget === undefined ? before : amount;
-      const changed = changedLabels(current, body);
+      const changed = diffLabels(current, body);
       const update = { ...changed, ...(nextBudget !== before && { budget: nextBudget ?? null }) };
       return {
         ...item,
@@ -234,14 +232,14 @@ export class Sessions {
   }
 
   /**
-   * Tells the session's workflow of labels that are about to change, so that a change that is stored
-   * is told. Returns whether the workflow is open; undefined where there is none. Throws
-   * ManagedError, ClientProblem.
+   * Tells the session's workflow of labels before they change, so that each stored change has its
+   * event. Returns whether the workflow is open; undefined without one. Throws ManagedError,
+   * ClientProblem.
    */
   async #tellLabels(id: string, by: string, body: z.output<typeof sessionUpdate>): Promise<boolean | undefined> {
     const { item, description } = await this.find(id);
     refuseArchived(id, item);
-    const labels = changedLabels(item, body);
+    const labels = diffLabels(item, body);
     const isOpen = description?.status === 'open';
     if (isOpen && Object.keys(labels).length > 0) await this.#parts.ports.relabel(id as SessionId, labels, by);
     return description === null ? undefined : isOpen;
@@ -448,28 +446,6 @@ export const isAtBudget = ({ description }: Pick<FoundSession, 'description'>): 
 
 function refuseArchived(id: string, { archivedAt }: Pick<SessionItem, 'archivedAt'>): void {
   if (archivedAt !== null) throw invalid(`Session ${id} is archived and cannot be changed`);
-}
-
-/** Returns what a request changes of the session's title and metadata. Throws ManagedError. */
-function changedLabels(item: SessionItem, body: z.output<typeof sessionUpdate>): SessionLabels {
-  const title = body.title === undefined ? item.title : body.title;
-  const metadata = patchMetadata(item.metadata, body.metadata);
-  return {
-    ...(title !== item.title && { title }),
-    ...(!isDeepStrictEqual(metadata, item.metadata) && { metadata }),
-  };
-}
-
-/** Changes of a session without messages that its record keeps; later ones are not told. */
-const MOST_UPDATES = 8;
-
-function noteUpdate(
-  { updates = [] }: SessionItem,
-  update: Omit<SessionUpdate, 'at'>,
-  at: number,
-): Partial<SessionItem> {
-  if (Object.keys(update).length === 0 || updates.length >= MOST_UPDATES) return {};
-  return { updates: [...updates, { ...update, at }] };
 }
 
 /** Names the agent of the session's own thread, which no transcript knows. */

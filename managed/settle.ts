@@ -49,7 +49,7 @@ type About = {
 type Sending = About & {
   readonly found: FoundSession;
   readonly by: string;
-  /** What the session is to be told beside the result. */
+  /** The system message that goes with the result. */
   readonly system: SystemMessage | undefined;
 };
 

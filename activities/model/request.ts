@@ -18,7 +18,7 @@ const ephemeral = { type: 'ephemeral' } as const;
 type RequestParts = Pick<CallModel, 'cap' | 'taskRemaining'> & {
   readonly preamble: Preamble;
   readonly messages: readonly MessageParam[];
-  /** What the system prompt says besides, after what the cache keeps. */
+  /** More of the system prompt, after the part that the cache keeps. */
   readonly system?: readonly string[];
   /** Whether the server has not refused the binding of thinking to what stands before it. */
   readonly canBind: boolean;

@@ -95,8 +95,8 @@ async function buildAsideRequest(
   const served = asServed(chosen.model, models);
   const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
   const question: Entry = { kind: 'user', id: 'aside' as MessageId, body: { kind: 'text', text } };
-  const asked = { ...extended, added: [...extended.added, question] };
-  const { messages, system: besides } = await transcripts.messages(asked, served);
+  const withQuestion = { ...extended, added: [...extended.added, question] };
+  const { messages, system: besides } = await transcripts.messages(withQuestion, served);
   const preamble = { system, tools: toolsIn(extended, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;

@@ -12,5 +12,6 @@ export { isHash } from '../../workflows/contract/ids.ts';
 export { findRepeated } from '../../workflows/contract/list-problems.ts';
 export { mcpServersProblem, SERVER_NAME } from '../../workflows/contract/mcp-servers.ts';
 export { MOST_ROSTER } from '../../workflows/contract/roster.ts';
-export { LONGEST_REASON, LONGEST_SYSTEM_MESSAGE, SIGNALS, UPDATES } from '../../workflows/contract/session.ts';
+export { LONGEST_SYSTEM_MESSAGE } from '../../workflows/contract/people.ts';
+export { LONGEST_REASON, SIGNALS, UPDATES } from '../../workflows/contract/session.ts';
 export { describeLost, LARGEST_GIVEN, placeInName } from '../../workflows/contract/waits.ts';

@@ -1,7 +1,7 @@
 // Makes the message that carries a user's text into a session: a short text travels with the
 // signal, a longer one is stored first and travels by hash.
 import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
-import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
+import { isName, LONGEST_NAME, type MessageBody, systemTextProblem } from '../../workflows/contract/people.ts';
 import { traceparentProblem } from '../../workflows/contract/ids.ts';
 import {
   type CompactionRequest,
@@ -9,7 +9,6 @@ import {
   type OptionChanges,
   type RunOptions,
   type SystemMessage,
-  systemMessageProblem,
   type UserMessage,
 } from '../../workflows/contract/session.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
@@ -55,7 +54,7 @@ export async function messageOf(
     traceparentProblem(traceparent) ??
     (options && (await findWrongOption(options))) ??
     instructionsProblem(how.compact) ??
-    (how.systemMessage && systemMessageProblem(how.systemMessage));
+    (how.systemMessage && systemTextProblem(how.systemMessage));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const checked = parseMessageId(id);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};

@@ -225,10 +225,7 @@ export type StartOptions = OptionChanges &
     readonly traceparent?: string;
     /** Requests a compaction in place of a prompt: the model is not asked (L10). */
     readonly compact?: CompactionRequest;
-    /**
-     * Words right after the prompt that the model reads as it reads its system prompt, for the rest
-     * of the session (G46): at most 32,768 characters. `id`: 1 to 200 characters that name them.
-     */
+    /** Read by the model after the prompt as its system prompt is, from then on (G46). */
     readonly systemMessage?: SystemMessage;
   };
 

@@ -1,15 +1,20 @@
 // Changes of a session as events (G27): from the transcript where the session has one, and before
 // its first message from the log.
 import { isDeepStrictEqual } from 'node:util';
-import type { SteeringRecord } from '../../client/faces/types.ts';
+import type { z } from 'zod';
+import type { SessionLabels, SteeringRecord } from '../../client/faces/types.ts';
 import { budgetOf, budgetOfUsd } from '../budgets.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { SessionItem, SessionUpdate } from '../log/stored.ts';
+import { patchMetadata } from '../shapes/parse.ts';
+import type { sessionUpdate } from '../shapes/sessions.ts';
 import { type EventFact, type Part, partId, type Projection, type Step } from './parts.ts';
 
 const type = 'session.updated';
 
-/** Returns null where what a person has set leaves everything that is told as it was. */
+type Labelling = Pick<z.output<typeof sessionUpdate>, 'title' | 'metadata'>;
+
+/** Returns null where a person's act changes no budget and no label. */
 export const updateOf = (projection: Projection, steered: SteeringRecord): Step | null =>
   budgetUpdate(projection, steered) ?? labelsUpdate(projection, steered);
 
@@ -28,13 +33,13 @@ function labelsUpdate(projection: Projection, { labels }: SteeringRecord): Step 
   const isNew = labels.title !== undefined && labels.title !== known.title;
   const hasMetadata = labels.metadata !== undefined && !isDeepStrictEqual(labels.metadata, known.metadata);
   if (!isNew && !hasMetadata) return null;
-  const told = { ...(isNew && { title: labels.title }), ...(hasMetadata && { metadata: labels.metadata }) };
+  const changed = { ...(isNew && { title: labels.title }), ...(hasMetadata && { metadata: labels.metadata }) };
   const id = partId(projection, projection.position, 'updated');
-  return { parts: [updatedPart(id, told)], next: { labels: { ...known, ...labels } } };
+  return { parts: [buildUpdate(id, changed)], next: { labels: { ...known, ...labels } } };
 }
 
 /** The API leaves out metadata that is empty. */
-function updatedPart(id: string, { title, metadata, budget }: Omit<SessionUpdate, 'at'>): Part {
+function buildUpdate(id: string, { title, metadata, budget }: Omit<SessionUpdate, 'at'>): Part {
   const changed = {
     ...(title !== undefined && { title }),
     ...(metadata !== undefined && Object.keys(metadata).length > 0 && { metadata: { ...metadata } }),
@@ -43,17 +48,39 @@ function updatedPart(id: string, { title, metadata, budget }: Omit<SessionUpdate
   return { id, type, make: (about) => ({ ...about, type, ...changed }) };
 }
 
-/** The changes before the first message, which come before `first`, the first event of the transcript. */
+/** The changes before the first message. `first`: the first event of the transcript. */
 export function earlyUpdates(
   session: string,
   { updates = [] }: SessionItem,
   first: EventFact | undefined,
 ): readonly EventFact[] {
   return updates.map((update, nth): EventFact => {
-    const part = updatedPart(eventId(session, 'updated', nth), update);
+    const part = buildUpdate(eventId(session, 'updated', nth), update);
     const latest = (first?.at ?? Infinity) - (updates.length - nth);
     const at = Math.min(update.at * 1000 + nth, latest);
     const about = { id: part.id, processed_at: formatMicros(at) };
     return { id: part.id, type, at, entry: null, make: (bodies) => part.make(about, bodies) };
   });
+}
+
+/** Returns what a request changes of the session's title and metadata. Throws ManagedError. */
+export function diffLabels(item: SessionItem, body: Labelling): SessionLabels {
+  const title = body.title === undefined ? item.title : body.title;
+  const metadata = patchMetadata(item.metadata, body.metadata);
+  return {
+    ...(title !== item.title && { title }),
+    ...(!isDeepStrictEqual(metadata, item.metadata) && { metadata }),
+  };
+}
+
+/** Changes of a session without messages that its record keeps; later ones are not told. */
+const MOST_UPDATES = 8;
+
+export function noteUpdate(
+  { updates = [] }: SessionItem,
+  update: Omit<SessionUpdate, 'at'>,
+  at: number,
+): Partial<SessionItem> {
+  if (Object.keys(update).length === 0 || updates.length >= MOST_UPDATES) return {};
+  return { updates: [...updates, { ...update, at }] };
 }

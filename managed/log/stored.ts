@@ -55,8 +55,11 @@ export type SessionItem = {
   readonly isStarted: boolean;
 };
 
-/** What a request has changed. `at`: milliseconds since the epoch. `budget`: cents; null without one. */
+/**
+ * The changes of one request. `at`: milliseconds since the epoch. `budget`: cents; null without one.
+ */
 export type SessionUpdate = SessionLabels & { readonly at: number; readonly budget?: string | null };
+
 export type MemoryStoreItem = Omit<BetaManagedAgentsMemoryStore, 'id' | 'type'>;
 
 /** Hashes of the keys of a self-hosted environment. */

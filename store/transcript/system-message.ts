@@ -1,6 +1,6 @@
-// What a message of the role system says, with more weight than a user's words: what whoever runs
-// the agent has sent (G46), and changes of the preamble, with the tools themselves, which come and
-// go without one (L44 L58).
+// Messages of the role system, with more weight than a user's words: those that the agent's owner
+// has sent (G46), and changes of the preamble, with the tools themselves, which come and go without
+// a change of it (L44 L58).
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { Telling } from './preamble.ts';
 import type { Entry } from '../log/entries.ts';

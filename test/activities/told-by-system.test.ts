@@ -18,7 +18,7 @@ import type { Append } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt, look, prompt } from '../support/bench-deps.ts';
-import { boundary, notice, reply as said, textBlock, user } from '../support/transcript.ts';
+import { boundary, reply as said, textBlock, user } from '../support/transcript.ts';
 
 const aim = defineTool({
   name: 'aim',
@@ -176,7 +176,10 @@ test('watchers are told of a change as it was sent in the end, once (L60)', asyn
   expect(told).toMatchObject([{ kind: 'preamble_changed', toolsGone: ['aim'], by: 'user' }]);
 });
 
-const brief = notice({ kind: 'system_message', id: 'brief', text: 'Answer in one word.' }) as Append;
+const brief = {
+  kind: 'notice',
+  notice: { kind: 'system_message', id: 'brief', text: 'Answer in one word.' },
+} as const satisfies Entry & Append;
 
 test('a system message is one of the role system, and a model without them has it in its system prompt (G46 L19)', async () => {
   const h = await conversing({ fallbackModels: ['claude-haiku-4-5'] });
@@ -193,13 +196,7 @@ test('a system message is one of the role system, and a model without them has i
 
 test('a system message holds after a compaction, and after its part is shown in short (G46 L5 L9)', () => {
   const model = { name: 'claude-sonnet-5-5', systemMessages: true, thinking: {} } as const;
-  const entries: Entry[] = [
-    user('Hi'),
-    brief as Entry,
-    said([textBlock('Yes.')]),
-    user('Go on'),
-    said([textBlock('So.')]),
-  ];
+  const entries: Entry[] = [user('Hi'), brief, said([textBlock('Yes.')]), user('Go on'), said([textBlock('So.')])];
   const short = { kind: 'collapse_staged', from: 0, to: 3, short: 'A greeting.' } as const;
   const hidden: readonly (readonly Entry[])[] = [
     [boundary('A greeting.', 3, [0])],

@@ -5,7 +5,7 @@ import { emptyProjection } from '../../managed/events/parts.ts';
 import { projectEntries } from '../../managed/events/project.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
-import { LONGEST_SYSTEM_MESSAGE } from '../../workflows/contract/session.ts';
+import { LONGEST_SYSTEM_MESSAGE } from '../../workflows/contract/people.ts';
 import { userAppends } from '../../workflows/machine/transitions.ts';
 import { AGENT, codeOf, errorOf, stagedManaged, text } from './staged.ts';
 

@@ -8,8 +8,8 @@ import type { ForkNotice } from './fork.ts';
 import type { HostChanged } from './hosts.ts';
 import type { Hash, MessageId } from './ids.ts';
 import type { RunLimit, Spend, TransitionReason } from './loop.ts';
-import type { MessageBody } from './people.ts';
-import type { RunSummary, SystemMessage } from './session.ts';
+import type { MessageBody, SystemMessage } from './people.ts';
+import type { RunSummary } from './session.ts';
 import type { SteeringRecord } from './steered.ts';
 import type { BudgetEntry, SettledEntry, WaitEntry } from './waits.ts';
 

@@ -6,7 +6,7 @@ import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
 import type { WaitingCall } from './waits.ts';
-import type { MessageBody, AnswerRecord, PassedOver, PendingApproval } from './people.ts';
+import type { MessageBody, AnswerRecord, PassedOver, PendingApproval, SystemMessage } from './people.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
@@ -30,8 +30,8 @@ export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and
  * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel,
- * `relabel` the labels that have changed (G27). A workflow that the session has started sends DELEGATED_SIGNAL. Any other signal is ignored, and
- * the view says so.
+ * `relabel` the labels that have changed (G27). A workflow that the session has started sends
+ * DELEGATED_SIGNAL. Any other signal is ignored, and the view says so.
  */
 export const SIGNALS = {
   message: 'message',
@@ -147,24 +147,6 @@ export type UserMessage = {
   readonly ended?: AgentNews;
   readonly system?: SystemMessage;
 };
-
-/**
- * Words with the weight of a system prompt that come right after a message or a result (G46). `id`
- * names them as a message's id does.
- */
-export type SystemMessage = { readonly id: string; readonly text: string };
-
-/** Characters of its text. */
-export const LONGEST_SYSTEM_MESSAGE = 32 * 1024;
-
-/** Checks the shape alone. */
-export function systemMessageProblem(value: unknown): string | undefined {
-  const { id, text } = (value ?? {}) as { readonly [Key in keyof SystemMessage]?: unknown };
-  const isShort = (words: unknown, most: number): boolean =>
-    typeof words === 'string' && words.trim() !== '' && words.length <= most;
-  if (isShort(id, LONGEST_ID) && isShort(text, LONGEST_SYSTEM_MESSAGE)) return undefined;
-  return `a system message is {"id": …, "text": …} with a text of 1 to ${LONGEST_SYSTEM_MESSAGE} characters`;
-}
 
 /** `instructions` are for the model that sums up, after ours. */
 export type CompactionRequest = { readonly instructions?: string };

@@ -34,13 +34,13 @@ export type SteeringRecord = {
    * read.
    */
   readonly untold?: readonly string[];
-  /** What was changed of the session's labels. */
+  /** The labels of the session that were changed. */
   readonly labels?: SessionLabels;
   /** How many older ones were not kept: only Temporal's history has them. */
   readonly earlier?: number;
 };
 
-/** What people call a session of the Managed Agents face, for lists alone (G27). */
+/** The names that people give a session of the Managed Agents face, for lists alone (G27). */
 export type SessionLabels = {
   readonly title?: string | null;
   readonly metadata?: Readonly<Record<string, string>>;

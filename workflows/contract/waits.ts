@@ -4,8 +4,7 @@
 import type { OutsideKind, OutsideResult } from './delegation.ts';
 import { isHash, type Hash, type SessionId } from './ids.ts';
 import type { Spend } from './loop.ts';
-import type { SystemMessage } from './session.ts';
-import { isBody } from './people.ts';
+import { isBody, type SystemMessage } from './people.ts';
 
 /** The id of `patched` for sessions that store waits, or have calls for somebody outside. */
 export const WAITS_CHANGE = 'perdure-waits';

@@ -1,7 +1,7 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Only signal
 // handlers push to it.
 import type { WorkspacePlace } from '../contract/activities.ts';
-import { isBody, isName } from '../contract/people.ts';
+import { isBody, isName, systemTextProblem } from '../contract/people.ts';
 import { isQuerySource } from '../contract/facts.ts';
 import { isTraceparent, type MessageId } from '../contract/ids.ts';
 import { optionsSizeProblem, withChanges } from '../contract/options-problem.ts';
@@ -10,7 +10,6 @@ import {
   LISTED_MESSAGES,
   LONGEST_ID,
   LONGEST_INSTRUCTIONS,
-  systemMessageProblem,
   type RunOptions,
   type UserMessage,
 } from '../contract/session.ts';
@@ -145,7 +144,7 @@ export function messageProblem(value: unknown): string | undefined {
   if (compact !== undefined && !isCompactionAsked(compact))
     return `\`compact\` is not {} or {"instructions": "…"} of at most ${LONGEST_INSTRUCTIONS} characters`;
   if (news !== undefined) return '`ended` is for the session itself to say';
-  return system === undefined ? undefined : systemMessageProblem(system);
+  return system === undefined ? undefined : systemTextProblem(system);
 }
 
 export function isMessage(value: unknown): value is UserMessage {

@@ -4,8 +4,7 @@
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { Append, Notice } from '../contract/activities.ts';
 import type { Hash, SessionId } from '../contract/ids.ts';
-import type { PendingApproval } from '../contract/people.ts';
-import type { SystemMessage } from '../contract/session.ts';
+import type { PendingApproval, SystemMessage } from '../contract/people.ts';
 import {
   type AgentWait,
   isThreadNews,
@@ -54,7 +53,7 @@ export class Waits {
   private readonly session: WaitingSession;
   /** The calls that the transcript says wait. */
   private readonly told: Map<string, WaitingCall>;
-  /** What is to be stored besides: ends of waits with what came along, and what threads have told. */
+  /** To be stored next: ends of waits, system messages of results, and news of threads. */
   private pending: readonly Append[] = [];
   /** Agents that have begun and are not stored yet. */
   private begun: readonly AgentWait[] = [];

@@ -2,9 +2,9 @@
 // late, or for a call that does not wait, is refused before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import { isOfWorker, LARGEST_PLAIN } from '../contract/delegation.ts';
-import { isBody, isName, LONGEST_NAME, type MessageBody } from '../contract/people.ts';
+import { isBody, isName, LONGEST_NAME, type MessageBody, systemTextProblem } from '../contract/people.ts';
 import { present } from '../contract/present.ts';
-import { LONGEST_ID, systemMessageProblem, UPDATES } from '../contract/session.ts';
+import { LONGEST_ID, UPDATES } from '../contract/session.ts';
 import { type GivenResult, LARGEST_GIVEN, type SilentWorkers } from '../contract/waits.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import type { Session } from '../session/session.ts';
@@ -17,8 +17,8 @@ export function handleResults(session: Session): void {
     session.delegations.settle(findOpen(session, call)!.key, { kind: 'result', body, ...present({ isError }) });
     return session.waits.settle({ call, how: 'result', result, ...present({ by }) }, system);
   };
-  const validator = (given: GivenResult): void =>
-    refuse(callProblem(session, given) ?? resultProblem(given) ?? systemProblem(session, given));
+  const validator = (result: GivenResult): void =>
+    refuse(callProblem(session, result) ?? resultProblem(result) ?? systemProblem(session, result));
   const description = UPDATE_DESCRIPTIONS.giveResult;
   setHandler(defineUpdate<void, [GivenResult]>(UPDATES.giveResult), give, { validator, description });
   handleReports(session);
@@ -60,7 +60,7 @@ function resultProblem({ result, by }: GivenResult): string | undefined {
 
 function systemProblem({ recordsWaits }: Session, { system }: GivenResult): string | undefined {
   if (system === undefined) return undefined;
-  return recordsWaits ? systemMessageProblem(system) : 'the session stores no waits, and no system message with them';
+  return recordsWaits ? systemTextProblem(system) : 'the session stores no waits, and no system message with them';
 }
 
 /** A text that is too long to travel goes by hash. */
