@@ -98,6 +98,7 @@ export const knownOptions = {
     by: true,
     compact: true,
     systemMessage: true,
+    goalOnce: true,
   } satisfies KeysOf<StartOptions>,
   schedule: {
     ...RUN_OPTIONS,

@@ -15,6 +15,8 @@ import { storeTextBody } from '../../store/log/bodies.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, type PromptParts, parsePrompt } from './prompt.ts';
 import { parseMessageId, newMessageId } from './ids.ts';
+import { present } from '../../workflows/contract/present.ts';
+import { RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { Store } from '../../store/values/store.ts';
 import { modelProblem } from '../../models/find-model.ts';
@@ -38,6 +40,7 @@ type MessageFacts = {
   readonly querySource?: QuerySource | undefined;
   readonly compact?: CompactionRequest | undefined;
   readonly systemMessage?: SystemMessage | undefined;
+  readonly goalOnce?: GoalOnce | undefined;
 };
 
 /** Throws ClientProblem `refused`, StoreError. */
@@ -53,15 +56,29 @@ export async function messageOf(
     querySourceProblem(how.querySource ?? client.querySource) ??
     traceparentProblem(traceparent) ??
     (options && (await findWrongOption(options))) ??
+    (how.goalOnce && goalOnceProblem(how.goalOnce)) ??
     instructionsProblem(how.compact) ??
     (how.systemMessage && systemTextProblem(how.systemMessage));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const checked = parseMessageId(id);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   const body = await messageBody(client.store, read);
-  const { querySource = client.querySource ?? 'sdk', compact, systemMessage: system } = how;
-  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...(compact && { compact }) };
-  return { id: checked, body, ...changes, ...facts, ...(system && { system }), querySource };
+  const { querySource = client.querySource ?? 'sdk', compact, goalOnce, systemMessage: system } = how;
+  const goal = goalOnce && { rubric: await storeTextBody(client.store, goalOnce.rubric), rounds: goalOnce.rounds };
+  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...present({ compact, goal, system }) };
+  return { id: checked, body, ...changes, ...facts, querySource };
+}
+
+/** `rounds`: the most gradings, from 1 to 20. */
+export type GoalOnce = { readonly rubric: string; readonly rounds: number };
+
+const LONGEST_RUBRIC = 262_144;
+
+function goalOnceProblem({ rubric, rounds }: GoalOnce): string | undefined {
+  if (rubric.trim() === '') return 'the rubric is empty: say what must be true';
+  if (rubric.length > LONGEST_RUBRIC)
+    return `the rubric has ${rubric.length} characters: give at most ${LONGEST_RUBRIC}`;
+  return RUN_OPTIONS.goalRounds.problemOf(rounds);
 }
 
 function instructionsProblem({ instructions = '' }: CompactionRequest = {}): string | undefined {

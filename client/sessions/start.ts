@@ -14,7 +14,7 @@ import {
   type OptionChanges,
 } from '../../workflows/contract/session.ts';
 import { describe, elsewhereProblem, signalWithStart } from './send.ts';
-import { messageOf, findWrongOption } from './message.ts';
+import { type GoalOnce, messageOf, findWrongOption } from './message.ts';
 import type { Abortable } from '../async.ts';
 import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
@@ -128,6 +128,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     querySource,
     compact,
     systemMessage,
+    goalOnce,
     ...changes
   } = start;
   const named = id ?? newId ?? (messageId === undefined ? undefined : sessionIdOfMessage(by ?? client.by, messageId));
@@ -144,6 +145,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     querySource,
     compact,
     systemMessage,
+    goalOnce,
   };
   const message = await messageOf(client, task, facts);
   const problem = await findWrongOption(options);
@@ -227,6 +229,8 @@ export type StartOptions = OptionChanges &
     readonly compact?: CompactionRequest;
     /** Read by the model after the prompt as its system prompt is, from then on (G46). */
     readonly systemMessage?: SystemMessage;
+    /** The goal of the run that takes the prompt, in the place of the options’ (X10). */
+    readonly goalOnce?: GoalOnce;
   };
 
 /** A retry with the same `messageId` asks once, so that it cannot stop a later run. */
