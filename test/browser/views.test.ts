@@ -89,7 +89,7 @@ test('each view fits 360, 1,024 and 1,920 pixels, and axe finds nothing in it in
   await stage.opened.sessions.schedules.delete('daily');
 });
 
-/** A layout shift of less is an age that grew by a digit; a line of text shifts what follows by 0.005. */
+/** A layout shift of less is an age that grew by a digit; a line of text moves what follows further. */
 const LETTER = 0.0005;
 
 test('text that is written while one reads moves nothing on the screen (O5 O11)', async () => {
