@@ -83,3 +83,16 @@ test('a cleaning leaves all of memory stores that exist, but for texts that were
   expect(isKept('managed/agents/1')).toBeUndefined();
   expect(isKept('memory-texts/memstore_1/memver_other')).toBe(false);
 });
+
+test('a memory that was deleted by a slow clock stays deleted when its versions are forgotten (G67)', async () => {
+  const { open, clock } = opened();
+  const memories = open();
+  const own = ids();
+  clock.now = 5_000;
+  await memories.create(ana, own, { path: '/a', text: 'x' });
+  clock.now = 1_000;
+  await memories.delete(ana, own.memory);
+  clock.now = 30 * DAY_MS + 3_000;
+  await memories.create(ana, ids(), { path: '/b', text: 'y' });
+  expect([...(await open().list()).values()].map(({ path }) => path)).toEqual(['/b']);
+});

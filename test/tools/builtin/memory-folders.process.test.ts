@@ -1,5 +1,5 @@
 // Folders of memory stores below /mnt, as the tools of a session use them, in each sandbox there is.
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { callTool } from '../../../activities/calls/call-tool.ts';
@@ -134,6 +134,36 @@ describe('a folder', () => {
     await run('glob', { pattern: '*', path: AT });
     expect(await textsOf(memories)).toEqual({ '/a': 'two', '/b': 'new' });
     expect((await memories.versions()).size).toBe(3);
+  });
+
+  test('whose worker died after it gave a text overwrites no newer one with that (G67)', async () => {
+    const { open, memories } = await openPlace();
+    await seed(memories, '/a', 'one');
+    const { run, folder } = open('sesn_a');
+    await run('glob', { pattern: '*', path: AT });
+    const state = `${folder.replace('/memory/notes', '')}-state/${STORE}/state.json`;
+    const before = readFileSync(state);
+    writeFileSync(join(folder, 'a'), 'two');
+    await run('glob', { pattern: '*', path: AT });
+    writeFileSync(state, before);
+    const [memory] = (await memories.list()).keys();
+    await memories.update(person, memory!, { text: 'three' });
+    await run('glob', { pattern: '*', path: AT });
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('three');
+    expect(await textsOf(memories)).toEqual({ '/a': 'three' });
+    expect((await memories.versions()).size).toBe(3);
+  });
+
+  test('with a part that cannot be read stops no tool, and deletes nothing (G67)', async () => {
+    const { open, memories } = await openPlace();
+    await seed(memories, '/x/a', 'kept');
+    const { run, folder } = open('sesn_a');
+    await run('glob', { pattern: '*', path: AT });
+    chmodSync(join(folder, 'x'), 0o000);
+    expect(await run('glob', { pattern: '*', path: AT })).not.toContain('failed');
+    chmodSync(join(folder, 'x'), 0o700);
+    await run('glob', { pattern: '*', path: AT });
+    expect(await textsOf(memories)).toEqual({ '/x/a': 'kept' });
   });
 
   test('that is gone deletes no memory, and a file that is gone deletes its own (G67)', async () => {

@@ -9,6 +9,7 @@ import {
   type Memories,
   type Memory,
   MemoryRefusal,
+  memoriesOf,
   newMemoryId,
   newVersionId,
   textFacts,
@@ -94,10 +95,14 @@ class FolderSync {
     const agreed = new Map(base);
     const found = await this.#scan();
     if (found === null) return this.#finish(state, agreed);
-    const remote = new Map([...(await this.#store.memories.list()).values()].map((one) => [one.path, one]));
+    const versions = await this.#store.memories.versions();
+    const remote = new Map([...memoriesOf(versions).values()].map((one) => [one.path, one]));
+    const wasHeld = ({ memory }: Memory, sha256: string): boolean =>
+      [...versions.values()].some((one) => one.memory === memory && one.text?.sha256 === sha256);
     for (const path of found.skipped) [base, remote].forEach((side) => side.delete(path));
     const readOnly = this.#mount.access === 'read_only';
-    for (const step of planSync({ base, local: found.local, remote, readOnly })) await this.#perform(step, agreed);
+    const steps = planSync({ base, local: found.local, remote, readOnly, wasHeld });
+    for (const step of steps) await this.#perform(step, agreed);
     return this.#finish(state, agreed);
   }
 
@@ -167,13 +172,15 @@ class FolderSync {
   }
 
   /**
-   * Hashes the files of the folder; null where there are too many. `skipped`: what can be no
+   * Hashes the files of the folder; null where not all can be listed. `skipped`: what can be no
    * memory.
    */
   async #scan(): Promise<{ readonly local: ReadonlyMap<string, string>; readonly skipped: readonly string[] } | null> {
     const listed = listFiles(this.#workspace.root);
-    if (listed === null) this.#note('', `not kept as memories: there are more than ${MOST_ENTRIES} files`);
-    if (listed === null) return null;
+    if (typeof listed === 'string') {
+      this.#note('', `not kept as memories: ${listed}`);
+      return null;
+    }
     const { files, others } = listed;
     const local = new Map<string, string>();
     const skipped: string[] = [];
@@ -218,23 +225,31 @@ async function statOf(workspace: Workspace, path: string) {
   return stats;
 }
 
+type Listed = { readonly files: readonly string[]; readonly others: readonly string[] };
+
 /**
- * Lists the files below a folder by their paths from it, null where there are too many. No link is
- * followed.
+ * Lists the files below a folder by their paths from it, or says why not: a part would look as if
+ * the rest was removed. No link is followed.
  */
-function listFiles(root: string): { readonly files: readonly string[]; readonly others: readonly string[] } | null {
+function listFiles(root: string): Listed | string {
   const [files, others]: [string[], string[]] = [[], []];
+  let count = 0;
   const walk = (path: string): void => {
     if (realOf(join(root, path)) !== join(root, path)) return;
     for (const entry of readdirSync(join(root, path), { withFileTypes: true })) {
       const below = `${path}/${entry.name}`;
-      if (files.length + others.length > MOST_ENTRIES) return;
+      count += 1;
+      if (count > MOST_ENTRIES) return;
       if (entry.isDirectory()) walk(below);
       else (entry.isFile() ? files : others).push(below);
     }
   };
-  walk('');
-  return files.length + others.length > MOST_ENTRIES ? null : { files, others };
+  try {
+    walk('');
+  } catch (error) {
+    return `a folder cannot be read: ${reasonOf(error)}`;
+  }
+  return count > MOST_ENTRIES ? `there are more than ${MOST_ENTRIES} files and folders` : { files, others };
 }
 
 /** Removes a file, and the folders that are empty then. Throws ToolFailure where that fails. */
