@@ -7,6 +7,7 @@ import { isStoppedBy, limitTries, refuseToBegin, skipWithdrawnAlert, type StopOr
 import { createActivity } from './activity.ts';
 import type { Attempt } from './attempt.ts';
 import { callModel } from './call-model.ts';
+import { gradeGoal } from './grade-goal.ts';
 import { findReply } from './find-reply.ts';
 import { commit } from './commit.ts';
 import { collapse } from './compaction/collapse.ts';
@@ -63,6 +64,7 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     prepareCompaction: createActivity(work(limitTries(3, prepareCompaction(deps)))),
     collapse: createActivity(work(collapse(deps))),
     runStopHooks: createActivity(work(onHost(runStopHooks(deps)))),
+    gradeGoal: createActivity(work(onHost(gradeGoal(deps)))),
     summarizeBatch: createActivity(work(limitTries(2, summarizeBatch(deps)))),
     // Its attempts are bounded, not its time: an alert outlives an outage of a minute.
     tellAlert: createActivity(work(skipWithdrawnAlert(stops, limitTries(5, tellAlert(deps))), { unless: isStopped })),

@@ -73,6 +73,7 @@ export type { ExtraFolders } from '../workflows/contract/extra-folders.ts';
 export type { ToolEnv } from '../workflows/contract/tool-env.ts';
 export type { Profile } from '../workflows/contract/profiles.ts';
 export type { Env } from '../connection/data-folder.ts';
+export type { Goal, Grade, GradedNotice, GradingNotice } from '../workflows/contract/goals.ts';
 export type { CallKey, Hash, MessageId, SessionId } from '../workflows/contract/ids.ts';
 export type {
   Effort,
@@ -110,6 +111,7 @@ export type {
 export type { ForWorkers } from '../workflows/contract/task-queue.ts';
 export { ConfigProblem } from '../worker/config/config.ts';
 export type { PerdureConfig } from '../worker/config/config.ts';
+export type { GoalOnce } from './sessions/message.ts';
 export type { Prompt, PromptBlock, TextDocument } from './sessions/prompt.ts';
 export { SetupProblem } from '../system/setup-problem.ts';
 export type { Damage } from './sessions/repair.ts';

@@ -97,6 +97,7 @@ export const knownOptions = {
     querySource: true,
     by: true,
     compact: true,
+    goalOnce: true,
   } satisfies KeysOf<StartOptions>,
   schedule: {
     ...RUN_OPTIONS,

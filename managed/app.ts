@@ -27,6 +27,8 @@ const LARGEST_BODY = 8 * 1024 * 1024;
 /** Bytes of an upload: its parts have headers. */
 const LARGEST_UPLOAD = LARGEST_FILE + 64 * 1024;
 const BETA = 'managed-agents-2026-04-01';
+/** Programs of its preview send this besides. */
+const PREVIEW = `${BETA}-research-preview`;
 const STREAMS: ReadonlySet<string> = new Set(['sessions.events.stream', 'sessions.threads.events.stream']);
 
 type Vars = { readonly Variables: { caller: Caller; requestId: string } };
@@ -104,7 +106,7 @@ function answerError(context: Request, error: unknown, { log }: Pick<ManagedPort
 /** Any other beta means nothing here and is passed over (G17, G18). */
 function refuseOtherBeta(header = ''): void {
   const names = header.split(',').map((name) => name.trim());
-  const other = names.find((name) => name.startsWith('managed-agents-') && name !== BETA);
+  const other = names.find((name) => name.startsWith('managed-agents-') && name !== BETA && name !== PREVIEW);
   if (other !== undefined) throw invalid(`anthropic-beta: "${other.slice(0, 80)}" is not served, ${BETA} is`);
 }
 

@@ -281,7 +281,7 @@ function threadHandlers(parts: Parts) {
   } satisfies Partial<Record<ServedName, Handler>>;
 }
 
-const UNSERVED_EVENTS: ReadonlySet<unknown> = new Set(['user.define_outcome', 'system.message']);
+const UNSERVED_EVENTS: ReadonlySet<unknown> = new Set(['system.message']);
 /** A call is found by its id, and clients send the thread back all the same (G17). */
 const ROUTED_EVENTS: ReadonlySet<unknown> = new Set([
   'user.tool_confirmation',

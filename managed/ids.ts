@@ -33,6 +33,9 @@ export const eventId = (...parts: readonly (string | number)[]): string => `sevt
 /** Returns the id of the thread that is the session, or that an agent's session is. */
 export const threadId = (session: string): string => `sthr_${nameOf([session, 'thread'])}`;
 
+/** Returns the id of the outcome that an event defines. */
+export const outcomeId = (event: string): string => `outc_${nameOf([event, 'outcome'])}`;
+
 /** Returns the id of a file that these parts name. */
 export const fileId = (...parts: readonly (string | number)[]): string => `file_${nameOf(['file', ...parts])}`;
 

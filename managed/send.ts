@@ -5,16 +5,18 @@ import type {
   BetaManagedAgentsUserMessageEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { isOfWorker, parsePrompt } from '../client/faces/outside.ts';
+import { storeTextBody } from '../client/faces/stored.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { PromptBlock } from '../client/faces/types.ts';
+import type { GoalOnce, Prompt, PromptBlock } from '../client/faces/types.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
+import { isOpen, outcomeProblem } from './events/outcome-parts.ts';
 import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
 import type { FileResources } from './files/file-resources.ts';
-import { formatTime } from './ids.ts';
+import { formatTime, outcomeId } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
-import { archivedProblem, type FoundSession, isAtBudget, isWaiting, statusOf } from './sessions.ts';
+import { archivedProblem, type FoundSession, isAtBudget, isWaiting, outcomesOf, statusOf } from './sessions.ts';
 import { calledBy, checkSettling, findTarget, isSettling, settle, type SettleParts } from './settle.ts';
 import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
 import type { SessionLease } from './work/credentials.ts';
@@ -25,6 +27,15 @@ type SendParts = SettleParts & {
   readonly stored: ManagedStore;
   readonly bus: EventBus;
 };
+
+/** What opens a turn: a message, or an outcome to work toward. */
+type OpeningEvent = Extract<SentEvent, { type: 'user.message' | 'user.define_outcome' }>;
+
+const isOpening = (event: { readonly type: string }): event is OpeningEvent =>
+  event.type === 'user.message' || event.type === 'user.define_outcome';
+
+/** Rounds of grading of an outcome that names none. */
+const DEFAULT_ITERATIONS = 3;
 
 type StoredEvent = NonNullable<BetaManagedAgentsSendSessionEvents['data']>[number];
 type SentContent = BetaManagedAgentsUserMessageEvent['content'];
@@ -56,12 +67,14 @@ export async function sendEvents(
   for (const [at, event] of events.entries()) checkEvent(event, at);
   if (isAtBudget(found)) refuseAtBudget(events);
   await checkWaits(parts, { found, lease, events });
+  await checkOutcomes(parts, { found, events, ids });
   const sent: StoredEvent[] = [];
   try {
     for (const [at, event] of events.entries()) {
       const id = ids[at]!;
-      const isFollowing = sent.some(({ type }) => type === 'user.message');
+      const isFollowing = sent.some(isOpening);
       if (event.type === 'user.message') sent.push(await sendMessage(parts, found, by, { id, content: event.content }));
+      else if (event.type === 'user.define_outcome') sent.push(await sendOutcome(parts, found, by, { id, event }));
       else if (isSettling(event)) sent.push(await sendSettling(parts, { found, by, lease, event, at }));
       else sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
     }
@@ -99,6 +112,7 @@ function checkEvent(event: SentEvent, at: number): void {
     parsePrompt(promptOf(event.content, `events.${at}.content`));
     return;
   }
+  if (event.type === 'user.define_outcome') return checkOutcome(event, at);
   const param = `events.${at}.session_thread_id`;
   if (event.session_thread_id) throw unsupported(param, 'an interrupt ends all threads: leave it out');
 }
@@ -118,7 +132,7 @@ async function checkWaits(
   const settled = new Set<string>();
   for (const [at, event] of events.entries()) {
     if (event.type === 'user.interrupt') open = [];
-    else if (event.type === 'user.message') refuseWhileWaiting(open, at);
+    else if (isOpening(event)) refuseWhileWaiting(open, event, at);
     else {
       findTarget(timeline, { event, at, lease });
       const call = calledBy(event);
@@ -129,20 +143,48 @@ async function checkWaits(
   }
 }
 
+/** Throws ManagedError, ClientProblem. */
+function checkOutcome(
+  { description, rubric }: Extract<OpeningEvent, { type: 'user.define_outcome' }>,
+  at: number,
+): void {
+  parsePrompt(description);
+  if (rubric.type === 'file')
+    throw unsupported(`events.${at}.rubric`, 'rubrics in files are not served yet: send the text');
+}
+
+/**
+ * An interrupt before it in the same request ends the one that is open, and a repeated request finds
+ * its own. Throws ManagedError.
+ */
+async function checkOutcomes(
+  { sessions }: SendParts,
+  { found, events, ids }: Pick<Sending, 'events' | 'ids'> & { readonly found: FoundSession },
+): Promise<void> {
+  const [first = -1, second] = events.flatMap(({ type }, at) => (type === 'user.define_outcome' ? [at] : []));
+  if (second !== undefined) throw outcomeProblem('the request has two', `events.${second}`);
+  if (first < 0 || events.slice(0, first).some(({ type }) => type === 'user.interrupt')) return;
+  const { projection } = await sessions.timeline(found);
+  const open = outcomesOf(found, projection).find(isOpen);
+  if (open && open.id !== outcomeId(ids[first]!))
+    throw outcomeProblem(`${open.id} is ${open.result}`, `events.${first}`);
+}
+
 /** A session at its budget goes on by itself once that is raised (G45 G69). Throws ManagedError. */
 function refuseAtBudget(events: readonly SentEvent[]): void {
-  const at = events.findIndex(({ type }) => type === 'user.message');
-  if (at < 0) return;
+  const at = events.findIndex(isOpening);
+  const event = events[at];
+  if (!event) return;
   const why = 'the session has reached its budget: raise or remove that by sessions.update, and the session goes on';
-  throw invalid(`Invalid user.message event at events[${at}]: ${why}`, `events.${at}`, 'session_budget_reached');
+  throw invalid(`Invalid ${event.type} event at events[${at}]: ${why}`, `events.${at}`, 'session_budget_reached');
 }
 
 /** Foreign clients match these words. */
-function refuseWhileWaiting(open: readonly string[], at: number): void {
+function refuseWhileWaiting(open: readonly string[], { type }: OpeningEvent, at: number): void {
   if (open.length === 0) return;
   const may = 'user.tool_confirmation, user.custom_tool_result, user.tool_result, or user.interrupt';
   const why = `waiting on responses to events [${open.join(', ')}]; only ${may} may be sent`;
-  throw invalid(`Invalid user.message event at events[${at}]: ${why}`, `events.${at}`, 'session_requires_action');
+  throw invalid(`Invalid ${type} event at events[${at}]: ${why}`, `events.${at}`, 'session_requires_action');
 }
 
 /** The event is processed when it is stored, which it is by now. */
@@ -165,13 +207,60 @@ function promptOf(content: readonly MessageBlock[], path: string): readonly Prom
 
 type Message = { readonly id: string; readonly content: readonly MessageBlock[] };
 
-/** The message's id is its event's id. */
 async function sendMessage(
-  { ports, stored, sessions, bus, queues }: SendParts,
-  { id: session, item }: FoundSession,
+  parts: SendParts,
+  found: FoundSession,
   by: string,
   { id, content }: Message,
 ): Promise<StoredEvent> {
+  const prompt = promptOf(content, 'content');
+  await openTurn(parts, found, by, { id, prompt });
+  const { text, media } = parsePrompt(prompt);
+  const event: StoredEvent = {
+    id,
+    type: 'user.message',
+    content: media.length === 0 ? [{ type: 'text', text }] : withoutRedacted(content),
+    processed_at: null,
+  };
+  parts.bus.publish(found.id, { queued: event });
+  return event;
+}
+
+type OutcomeEvent = { readonly id: string; readonly event: Extract<OpeningEvent, { type: 'user.define_outcome' }> };
+
+/** It is processed when it is accepted; a run under way takes it up with its next turn. */
+async function sendOutcome(
+  parts: SendParts,
+  found: FoundSession,
+  by: string,
+  { id, event: { description, rubric, max_iterations } }: OutcomeEvent,
+): Promise<StoredEvent> {
+  const { ports, sessions, bus } = parts;
+  const rounds = max_iterations ?? DEFAULT_ITERATIONS;
+  const text = rubric.type === 'text' ? rubric.content : '';
+  await sessions.noteOutcome(found, by, { event: id, description: await storeTextBody(ports.store, description) });
+  await openTurn(parts, found, by, { id, prompt: description, goalOnce: { rubric: text, rounds } });
+  bus.publish(found.id, {});
+  return {
+    id,
+    type: 'user.define_outcome',
+    outcome_id: outcomeId(id),
+    description,
+    rubric: { type: 'text', content: text },
+    max_iterations: rounds,
+    processed_at: formatTime(ports.now()),
+  };
+}
+
+type Opening = { readonly id: string; readonly prompt: Prompt; readonly goalOnce?: GoalOnce };
+
+/** Sends what opens a turn; the message's id is its event's id. */
+async function openTurn(
+  { ports, stored, sessions, queues }: SendParts,
+  { id: session, item }: FoundSession,
+  by: string,
+  { id, prompt, goalOnce }: Opening,
+): Promise<void> {
   const cwd = await ports.openWorkspace(session);
   const environment = await sessions.environmentOf(item);
   const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, {
@@ -182,9 +271,9 @@ async function sendMessage(
     hasFiles: item.hasFiles,
     workerTools: ports.workerTools,
   });
-  const prompt = promptOf(content, 'content');
   if (!item.isStarted) await sessions.noteStart(session, by);
-  await ports.as(by).start(prompt, { session, messageId: id, ifNew, querySource: 'api' });
+  const facts = { session, messageId: id, ifNew, querySource: 'api', ...(goalOnce && { goalOnce }) } as const;
+  await ports.as(by).start(prompt, facts);
   await sessions.noteStarted(session, by);
   if (!item.isStarted) {
     // The budget may have been changed while the workflow began.
@@ -192,15 +281,6 @@ async function sendMessage(
     if (budget !== item.budget) await sessions.bringBudget(session, by, budget);
   }
   if (environment.config.type === 'self_hosted') await queues.of(environment.id).ensure(session, by);
-  const { text, media } = parsePrompt(prompt);
-  const event: StoredEvent = {
-    id,
-    type: 'user.message',
-    content: media.length === 0 ? [{ type: 'text', text }] : withoutRedacted(content),
-    processed_at: null,
-  };
-  bus.publish(session, { queued: event });
-  return event;
 }
 
 /** JSON has no undefined, so that the blocks have the SDK's type as they were sent. */

@@ -17,7 +17,8 @@ import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
-import type { EventFact } from './events/parts.ts';
+import { outcomeProblem, pendingOutcome, showOutcome } from './events/outcome-parts.ts';
+import type { EventFact, Outcome, Projection } from './events/parts.ts';
 import type { FileResources } from './files/file-resources.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
@@ -180,10 +181,11 @@ export class Sessions {
   async show(found: FoundSession, maxAgeMs = 0): Promise<BetaManagedAgentsSession> {
     const { id, item, description } = found;
     const { timelines } = this.#parts;
-    const { projection } = isAtBudget(found)
-      ? await timelines.newest(id)
-      : await timelines.upTo(id, description?.head ?? null);
+    const isNewer = isAtBudget(found) || (item.outcome !== undefined && statusOf(found) !== 'idle');
+    const { projection } = isNewer ? await timelines.newest(id) : await timelines.upTo(id, description?.head ?? null);
     const spending = spentSoFar(projection);
+    const outcomes = outcomesOf(found, projection);
+    const bodies = await timelines.bodies(outcomes.map(({ description: text }) => text));
     return {
       id,
       type: 'session',
@@ -194,7 +196,7 @@ export class Sessions {
       deployment_id: null,
       environment_id: item.environment,
       metadata: { ...item.metadata },
-      outcome_evaluations: [],
+      outcome_evaluations: outcomes.map((one) => showOutcome(one, bodies)),
       resources: [...(await this.#parts.files.resources(id, maxAgeMs)), ...(item.resources ?? [])],
       stats: { active_seconds: spending.ms / 1000 },
       status: statusOf(found),
@@ -301,6 +303,19 @@ export class Sessions {
     await ports.removeWorkflow(found.id as SessionId);
   }
 
+  /**
+   * Notes an outcome before it is sent. Throws ManagedError when the session has ended, or another
+   * outcome is open.
+   */
+  async noteOutcome(found: FoundSession, by: string, outcome: NonNullable<SessionItem['outcome']>): Promise<void> {
+    await this.change(found.id, by, (now) => {
+      if (now.archivedAt !== null) throw archivedProblem(found.id);
+      if (now.outcome?.event === outcome.event) return now;
+      if (now.outcome?.event !== found.item.outcome?.event) throw outcomeProblem('another one was just sent');
+      return { ...now, outcome };
+    });
+  }
+
   /** Notes that the workflow is about to start. Throws ManagedError when the session has ended. */
   async noteStart(id: string, by: string): Promise<void> {
     await this.change(id, by, (now) => {
@@ -405,6 +420,15 @@ function perdureFacts(description: SessionDescription | null): Extension {
   if (description === null) return {};
   const { phase, waitsFor } = description;
   return { perdure: { phase, ...(waitsFor !== undefined && { waits_for: waitsFor }) } };
+}
+
+/** All outcomes of a session; one that was sent and not taken up yet is the last. */
+export function outcomesOf(found: FoundSession, { outcomes }: Pick<Projection, 'outcomes'>): readonly Outcome[] {
+  const { outcome: sent } = found.item;
+  const status = statusOf(found);
+  if (!sent || status === 'idle' || status === 'terminated') return outcomes;
+  const pending = pendingOutcome(sent.event, sent.description);
+  return outcomes.some(({ id }) => id === pending.id) ? outcomes : [...outcomes, pending];
 }
 
 /** A call that waits for whom no event tells of is part of a running turn. */

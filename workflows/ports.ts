@@ -108,6 +108,7 @@ export function createPorts(profile: Profile = 'machine', hosts: HostKeeper = no
     prepareCompaction: keep('prepareCompaction', () => onItsHost(others.preparation)),
     collapse: keep('collapse', () => onItsHost(long)),
     runStopHooks: keep('runStopHooks', () => onItsHost(long)),
+    gradeGoal: keep('gradeGoal', () => onItsHost(long)),
     leaveHost: createPort('leaveHost', () => onItsHost(opening, moveWait)),
     takeOver: createPort('takeOver', ({ to }) => (to ? { ...taking, ...moveWait, taskQueue: queueOf(to) } : taking)),
     findReply: createPort('findReply', () => records),

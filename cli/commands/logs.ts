@@ -74,6 +74,7 @@ const WORDS: Readonly<Record<string, string>> = {
   prepareCompaction: 'compaction',
   commit: 'store',
   runStopHooks: 'stop hooks',
+  gradeGoal: 'grading',
   afterStop: 'end the run',
   findReply: 'find the reply',
   endWorktree: 'end a work tree',

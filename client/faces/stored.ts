@@ -1,7 +1,7 @@
 // What a face reads and keeps in the store itself: logs of resources, stored heads and outcomes,
 // entries that a step is about to append.
 export { Files, OUTPUTS, outputsOf, UPLOADS } from '../../store/values/files.ts';
-export { mediaKey } from '../../store/log/bodies.ts';
+export { bodyText, mediaKey, storeTextBody } from '../../store/log/bodies.ts';
 export { rewoundIn } from '../../store/log/entries.ts';
 export { readStoredHead, readStoredOutcome } from '../../store/log/step-records.ts';
 export { Memories, MemoryRefusal, MEMORY_STORES } from '../../store/memories/memories.ts';

@@ -79,6 +79,7 @@ const WORDS: Readonly<Record<string, string>> = {
   openRun: 'opens the run',
   commit: 'stores what was said',
   runStopHooks: 'runs stop hooks',
+  gradeGoal: 'grades the goal',
   afterStop: 'ends the run',
   findReply: 'looks for the reply',
   endWorktree: 'ends its work tree',

@@ -1,6 +1,7 @@
 // Words the loop for people: transitions, reasons, notices, why a conversation's beginning is sent
 // anew, and searches of the web that the API made by itself (L88).
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
+import type { Grade } from '../../workflows/contract/goals.ts';
 import type { HostChanged } from '../../workflows/contract/hosts.ts';
 import type { BudgetEntry } from '../../workflows/contract/waits.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
@@ -17,6 +18,7 @@ const transitions: Readonly<Record<TransitionReason, string>> = {
   max_output_tokens_escalate: 'the reply was cut: asked again with a higher limit',
   max_output_tokens_recovery: 'the reply was cut: asked to continue',
   stop_hook_blocking: 'a stop hook sent the model back to work',
+  goal_revision: 'the goal was not met: the model went back to work',
   token_budget_continuation: 'continues: there is budget left',
   model_fallback: 'continues with another model',
   structured_output_retry: 'the answer does not fit its schema: asked again',
@@ -44,6 +46,7 @@ const endings: Readonly<Record<TerminalReason, string>> = {
   blocking_limit: 'no room left in the context window',
   stop_hook_prevented: 'ended by a stop hook',
   hook_stopped: 'ended by a hook or tool',
+  goal_not_met: 'goal not met',
   budget_exceeded: 'budget spent',
   timeout: 'time limit reached',
   permission_denied: 'permission denied',
@@ -95,6 +98,10 @@ export function noticeText(notice: Notice): string {
       return modelSwitched(notice);
     case 'stop_hook':
       return `a stop hook sends it back: ${oneLine(notice.text, 500)}`;
+    case 'grading':
+      return `grading the goal, round ${notice.round}`;
+    case 'graded':
+      return `${grades[notice.grade]}: ${oneLine(notice.text, 500)}`;
     case 'token_budget':
       return `${formatTokens(notice.spent)} spent of ${notice.budget.toLocaleString('en')} to spend: asked to continue`;
     case 'structured_output':
@@ -135,6 +142,13 @@ export function noticeText(notice: Notice): string {
       return hostChangedText(notice);
   }
 }
+
+const grades: Readonly<Record<Grade, string>> = {
+  met: 'goal met',
+  not_met: 'goal not met',
+  rounds_spent: 'goal not met in the last round',
+  not_applicable: 'the goal does not apply',
+};
 
 const leftHosts = { away: 'is away', emptied: 'has lost its files', moved: 'was left' };
 

@@ -1,6 +1,7 @@
 // Writes a session as lines of JSON: its description, then each entry, then the damage.
 import type { Entry, Outcome } from '../../store/log/entries.ts';
 import type { LeftBehind } from './history/left-behind.ts';
+import type { MessageBody } from '../../workflows/contract/people.ts';
 import type { SessionReading } from './read.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
 
@@ -34,8 +35,12 @@ async function fillBodies(
   bodies: SessionReading['bodies'],
   whole: (outcome: Outcome) => Promise<string>,
 ): Promise<object> {
-  if (entry.kind === 'user' && entry.body.kind === 'stored')
-    return { ...entry, body: { ...entry.body, text: bodies.get(entry.body.hash) ?? null } };
+  if (entry.kind === 'user') {
+    const fill = (body: MessageBody): object =>
+      body.kind === 'stored' ? { ...body, text: bodies.get(body.hash) ?? null } : body;
+    const { goal } = entry;
+    return { ...entry, body: fill(entry.body), ...(goal && { goal: { ...goal, rubric: fill(goal.rubric) } }) };
+  }
   if (entry.kind !== 'outcomes') return entry;
   const outcomes: object[] = [];
   for (const outcome of entry.outcomes)

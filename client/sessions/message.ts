@@ -14,6 +14,8 @@ import { storeTextBody } from '../../store/log/bodies.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, type PromptParts, parsePrompt } from './prompt.ts';
 import { parseMessageId, newMessageId } from './ids.ts';
+import { present } from '../../workflows/contract/present.ts';
+import { RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { Store } from '../../store/values/store.ts';
 import { modelProblem } from '../../models/find-model.ts';
@@ -36,6 +38,7 @@ type MessageFacts = {
   readonly by?: string | undefined;
   readonly querySource?: QuerySource | undefined;
   readonly compact?: CompactionRequest | undefined;
+  readonly goalOnce?: GoalOnce | undefined;
 };
 
 /** Throws ClientProblem `refused`, StoreError. */
@@ -51,14 +54,28 @@ export async function messageOf(
     querySourceProblem(how.querySource ?? client.querySource) ??
     traceparentProblem(traceparent) ??
     (options && (await findWrongOption(options))) ??
+    (how.goalOnce && goalOnceProblem(how.goalOnce)) ??
     instructionsProblem(how.compact);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const checked = parseMessageId(id);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   const body = await messageBody(client.store, read);
-  const { querySource = client.querySource ?? 'sdk', compact } = how;
-  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...(compact && { compact }) };
+  const { querySource = client.querySource ?? 'sdk', compact, goalOnce } = how;
+  const goal = goalOnce && { rubric: await storeTextBody(client.store, goalOnce.rubric), rounds: goalOnce.rounds };
+  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...present({ compact, goal }) };
   return { id: checked, body, ...changes, ...facts, querySource };
+}
+
+/** `rounds`: the most gradings, from 1 to 20. */
+export type GoalOnce = { readonly rubric: string; readonly rounds: number };
+
+const LONGEST_RUBRIC = 262_144;
+
+function goalOnceProblem({ rubric, rounds }: GoalOnce): string | undefined {
+  if (rubric.trim() === '') return 'the rubric is empty: say what must be true';
+  if (rubric.length > LONGEST_RUBRIC)
+    return `the rubric has ${rubric.length} characters: give at most ${LONGEST_RUBRIC}`;
+  return RUN_OPTIONS.goalRounds.problemOf(rounds);
 }
 
 function instructionsProblem({ instructions = '' }: CompactionRequest = {}): string | undefined {

@@ -13,7 +13,7 @@ import {
   type OptionChanges,
 } from '../../workflows/contract/session.ts';
 import { describe, elsewhereProblem, signalWithStart } from './send.ts';
-import { messageOf, findWrongOption } from './message.ts';
+import { type GoalOnce, messageOf, findWrongOption } from './message.ts';
 import type { Abortable } from '../async.ts';
 import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
@@ -126,6 +126,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     by,
     querySource,
     compact,
+    goalOnce,
     ...changes
   } = start;
   const named = id ?? newId ?? (messageId === undefined ? undefined : sessionIdOfMessage(by ?? client.by, messageId));
@@ -141,6 +142,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     by,
     querySource,
     compact,
+    goalOnce,
   };
   const message = await messageOf(client, task, facts);
   const problem = await findWrongOption(options);
@@ -222,6 +224,8 @@ export type StartOptions = OptionChanges &
     readonly traceparent?: string;
     /** Requests a compaction in place of a prompt: the model is not asked (L10). */
     readonly compact?: CompactionRequest;
+    /** The goal of the run that takes the prompt, in the place of the options’ (X10). */
+    readonly goalOnce?: GoalOnce;
   };
 
 /** A retry with the same `messageId` asks once, so that it cannot stop a later run. */

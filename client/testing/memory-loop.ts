@@ -4,6 +4,7 @@
 import type { ApplicationFailure } from '@temporalio/common';
 import type { Attempt, ActivityBody } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
+import { gradeGoal } from '../../activities/grade-goal.ts';
 import { commit } from '../../activities/commit.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';
 import { compact } from '../../activities/compaction/compact.ts';
@@ -15,13 +16,16 @@ import { runTool } from '../../activities/run-tool.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
+import { goalOfOptions } from '../../workflows/contract/goals.ts';
 import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type Hash, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Rules, Terminal } from '../../workflows/contract/loop.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { collapseInput, compactionInput, modelInput, preparationInput } from '../../workflows/machine/step-inputs.ts';
 import type { CallResult, Event, Move, PerformedMove, TakenPreparation } from '../../workflows/machine/events.ts';
+import { bringGoal, gradingInput } from '../../workflows/machine/goals.ts';
 import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
@@ -63,12 +67,15 @@ export async function memoryLoop(
   const opened = await steps.perform(openRun(deps), { chain, run: number, options });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const { config, rules } = opened;
-  const prompt = userAppend({ id, body: { kind: 'text', text } });
+  const message = { id, body: { kind: 'text', text }, ...present({ goal: goalOfOptions(options) }) } as const;
   const runStarted = { kind: 'run_started', run: number, config, at: 0 } as const;
-  const initial = initialState(after?.head ?? null, [runStarted, prompt], after?.state);
+  const initial = initialState(after?.head ?? null, [runStarted, userAppend(message)], after?.state);
   const performer = new MovePerformer({ deps, chain, config, rules, steps });
   const perform = (move: PerformedMove, state: RunState): Promise<Event> => performer.perform(move, state);
-  const { state, terminal, append } = await runLoop(initial, () => rules, { perform, wentRound: () => null });
+  const { state, terminal, append } = await runLoop({ ...initial, ...bringGoal([message]) }, () => rules, {
+    perform,
+    wentRound: () => null,
+  });
   const { turn: turns, iteration: iterations, spend } = state;
   const runEnded = { run: number, terminal, turns, iterations, messages: [id], spend, durationMs: 0, at: 0 };
   const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended: runEnded }];
@@ -127,6 +134,10 @@ class MovePerformer {
         if (head === null) throw new Error('stop hooks without a reply');
         const input = { head, config, iteration, active: move.active };
         return { kind: 'hooks_ran', ran: await steps.perform(runStopHooks(deps), input), stop: null };
+      }
+      case 'grade_goal': {
+        const input = { ...common, ...gradingInput(state, rules) };
+        return { kind: 'graded', result: await steps.perform(gradeGoal(deps), input), stop: null };
       }
       case 'park':
         return { kind: 'ready' };

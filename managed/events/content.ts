@@ -5,14 +5,14 @@ import type {
   BetaManagedAgentsImageBlock,
   BetaManagedAgentsTextBlock,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { mediaKey } from '../../client/faces/stored.ts';
+import { bodyText, mediaKey } from '../../client/faces/stored.ts';
 import type { Bodies, MessageBody, Outcome, StoredMedium } from '../../client/faces/types.ts';
 
 type Block = BetaManagedAgentsTextBlock | BetaManagedAgentsImageBlock | BetaManagedAgentsDocumentBlock;
 
 /** The text of a message with its media in their places. */
 export function contentOfMessage(body: MessageBody, bodies: Bodies): Block[] {
-  const text = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');
+  const text = bodyText(body, bodies);
   const blocks: Block[] = [];
   let from = 0;
   for (const medium of body.media ?? []) {

@@ -3,7 +3,7 @@
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { noSpend } from '../../client/faces/contract.ts';
 import { placeInName } from '../../client/faces/outside.ts';
-import type { Bodies, CallJudgement, Entry, Spend, WaitReason } from '../../client/faces/types.ts';
+import type { Bodies, CallJudgement, Entry, MessageBody, Spend, WaitReason } from '../../client/faces/types.ts';
 import { eventId, isId } from '../ids.ts';
 
 type Event = BetaManagedAgentsSessionEvent;
@@ -68,6 +68,20 @@ export type OpenWait = {
   readonly isStopping?: true;
 };
 
+/**
+ * How an outcome stands: `start` names the span of its newest grading, '' before the first;
+ * `completedAt` is in milliseconds since the epoch, null while it is open.
+ */
+export type Outcome = {
+  readonly id: string;
+  readonly description: MessageBody;
+  readonly iteration: number;
+  readonly start: string;
+  readonly result: string;
+  readonly explanation: string | null;
+  readonly completedAt: number | null;
+};
+
 /** The state that later entries need of earlier ones. */
 export type Projection = {
   readonly session: string;
@@ -91,6 +105,8 @@ export type Projection = {
   readonly waiting: readonly OpenWait[];
   /** All threads, in the order in which they began. */
   readonly threads: readonly Thread[];
+  /** All outcomes, in the order in which runs took them up; the last one alone may be open. */
+  readonly outcomes: readonly Outcome[];
   readonly interrupts: number;
   /** The last item of work of the last report about workers without heartbeats. */
   readonly silent: string;
@@ -118,6 +134,7 @@ export const emptyProjection = (session: string): Projection => ({
   calls: {},
   waiting: [],
   threads: [],
+  outcomes: [],
   interrupts: 0,
   silent: '',
   spending: { spend: noSpend, ms: 0 },

@@ -3,7 +3,7 @@
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
 import { addSpend, noSpend } from '../../client/faces/contract.ts';
 import { rewoundIn } from '../../client/faces/stored.ts';
-import type { Entry, Notice, Outcome } from '../../client/faces/types.ts';
+import type { Entry, GradedNotice, Notice, Outcome } from '../../client/faces/types.ts';
 import { noticeText } from '../../client/faces/words.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import { budgetParts, budgetUpdate } from './budget-parts.ts';
@@ -21,6 +21,7 @@ import {
   type Step,
   terminatedId,
 } from './parts.ts';
+import { definedPart, gradedParts, gradingParts, ungradedParts } from './outcome-parts.ts';
 import { callPart, replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
 import { threadEndParts, threadOf } from './thread-parts.ts';
@@ -80,7 +81,9 @@ function ownParts(projection: Projection, entry: Entry): Step {
       return { parts: [], next: { ...start, budgetUsd, underWay: { at: entry.at, spend: noSpend } } };
     }
     case 'user':
-      return { parts: [messagePart(projection, entry)], next: {} };
+      return entry.goal
+        ? definedPart(projection, { ...entry, goal: entry.goal })
+        : { parts: [messagePart(projection, entry)], next: {} };
     case 'reply': {
       const reply = nextReply(projection, entry.iteration);
       const { parts, calls } = replyParts(projection, reply, entry);
@@ -103,8 +106,10 @@ function ownParts(projection: Projection, entry: Entry): Step {
       const sum = { spend: addSpend(spending.spend, spend), ms: spending.ms + durationMs };
       const { agents = [] } = entry.ended;
       const spentInThreads = agents.reduce((all, one) => addSpend(all, one.spend), projection.spentInThreads);
-      const next = { spending: sum, spentInThreads, waiting: [], isAtBudget: false, threads: endAll(projection) };
-      return { parts: endParts(projection, entry.ended, usageOf(sum)), next };
+      const left = ungradedParts(projection, entry.ended);
+      const rest = { waiting: [], isAtBudget: false, threads: endAll(projection), ...left.next };
+      const parts = [...left.parts, ...endParts(projection, entry.ended, usageOf(sum))];
+      return { parts, next: { spending: sum, spentInThreads, ...rest } };
     }
     case 'session_closed':
       return { parts: [terminatedPart(projection.session)], next: {} };
@@ -124,7 +129,14 @@ function ownParts(projection: Projection, entry: Entry): Step {
 function noticeParts(projection: Projection, notice: Notice): Step {
   if (notice.kind === 'server_away') return { parts: [serverAwayPart(projection, notice)], next: {} };
   if (notice.kind === 'workers_silent') return silentParts(projection, notice);
+  if (notice.kind === 'grading') return gradingParts(projection, notice.round);
+  if (notice.kind === 'graded') return withGraderSpend(projection, notice, gradedParts(projection, notice));
   return { parts: [], next: {} };
+}
+
+/** What a grading took is a part of what its run has taken so far. */
+function withGraderSpend({ underWay }: Projection, { spend }: GradedNotice, { parts, next }: Step): Step {
+  return { parts, next: { ...next, underWay: { ...underWay, spend: addSpend(underWay.spend, spend) } } };
 }
 
 /** The run goes on without the server, which is tried again. */
@@ -261,6 +273,7 @@ function timeOf(entry: Entry): number | undefined {
   if (entry.kind === 'run_started' || entry.kind === 'reply') return entry.at;
   if (entry.kind === 'wait' || entry.kind === 'settled' || entry.kind === 'budget') return entry.at;
   if (entry.kind === 'run_ended') return entry.ended.at;
-  if (entry.kind === 'notice' && entry.notice.kind === 'workers_silent') return entry.notice.at;
+  if (entry.kind === 'notice' && (entry.notice.kind === 'workers_silent' || entry.notice.kind === 'graded'))
+    return entry.notice.at;
   return entry.kind === 'steered' ? entry.steered.at : undefined;
 }

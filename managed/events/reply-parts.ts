@@ -1,8 +1,9 @@
 // The events of one reply, in their order (G34, G35): spans of attempts that died, the span of the
 // attempt that was stored, and in it the thinking, the text and the calls.
-import { AGENT_TOOL } from '../../client/faces/contract.ts';
+import { AGENT_TOOL, noUsage } from '../../client/faces/contract.ts';
 import type { ReplyEntry } from '../../client/faces/types.ts';
 import { isRepeated } from '../../client/faces/words.ts';
+import { spanUsage } from './outcome-parts.ts';
 import { type Part, type Projection, type ReplyCall, type ReplyPlace, replyPartId } from './parts.ts';
 
 /** A step that was retried for hours has as many attempts: only the newest are reported. */
@@ -50,13 +51,7 @@ function spanStart(name: Name, attempt: number): Part {
 /** `entry`: null for an attempt that died. */
 function spanEnd(name: Name, attempt: number, entry: ReplyEntry | null): Part {
   const type = 'span.model_request_end';
-  const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = entry?.spend.usage ?? {};
-  const model_usage = {
-    input_tokens: input,
-    output_tokens: output,
-    cache_creation_input_tokens: cacheWrite,
-    cache_read_input_tokens: cacheRead,
-  };
+  const model_usage = spanUsage(entry?.spend.usage ?? noUsage);
   const is_error = entry === null;
   const model_request_start_id = name('start', attempt);
   return {

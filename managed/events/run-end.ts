@@ -76,6 +76,7 @@ export function endParts(
 function stopReason({ reason }: Terminal): StopReason {
   switch (reason) {
     case 'completed':
+    case 'goal_not_met':
     case 'aborted_streaming':
     case 'aborted_tools':
       return { type: 'end_turn' };
@@ -84,12 +85,13 @@ function stopReason({ reason }: Terminal): StopReason {
   }
 }
 
-/** A run that a person stopped has no error. */
+/** A run that a person stopped has no error, nor one whose outcome was graded to its end. */
 function errorOf(terminal: Terminal): SessionError | null {
   const message = terminalDetail(terminal) ?? terminal.reason;
   const retry_status = { type: 'exhausted' } as const;
   switch (terminal.reason) {
     case 'completed':
+    case 'goal_not_met':
     case 'aborted_streaming':
     case 'aborted_tools':
       return null;

@@ -173,6 +173,7 @@ export async function awaitRest(source: EventSource, signal: AbortSignal): Promi
 
 /** Items of the live channel after which there are new events, or soon. */
 const NEWS: ReadonlySet<string> = new Set([
+  'notice',
   'run_start',
   'user',
   'request_start',

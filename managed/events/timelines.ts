@@ -8,10 +8,13 @@ import { createViewCache, emptyView, loadView } from '../../client/faces/reading
 import { prepareAppend, readStoredHead, readStoredOutcome } from '../../client/faces/stored.ts';
 import type {
   Append,
+  Bodies,
   BodyReader,
   CallKey,
   Entry,
   Hash,
+  MessageBody,
+  MessageId,
   NewestStep,
   SessionId,
   View,
@@ -93,6 +96,11 @@ export class Timelines {
       certain.push(append);
     }
     return prepareAppend(view, certain, { store, readOutcome });
+  }
+
+  /** Reads texts of messages that are stored apart. Throws StoreError. */
+  bodies(texts: readonly MessageBody[]): Promise<Bodies> {
+    return this.#readBodies(texts.map((body) => ({ kind: 'user', id: '' as MessageId, body })));
   }
 
   /** Makes the events, with the texts and media that are stored apart. Throws StoreError. */

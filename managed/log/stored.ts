@@ -10,7 +10,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { parseStored, StoreError } from '../../client/faces/sessions.ts';
 import { Memories, MEMORY_STORES, ResourceLog } from '../../client/faces/stored.ts';
-import type { Hash, Resources, Store } from '../../client/faces/types.ts';
+import type { Hash, MessageBody, Resources, Store } from '../../client/faces/types.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 
 /** The parts of an agent that a version fixes. */
@@ -49,6 +49,8 @@ export type SessionItem = {
   readonly hasFiles?: true;
   /** By the session of each thread that was archived, when that was. */
   readonly archivedThreads?: Readonly<Record<string, number>>;
+  /** The newest outcome that was sent: its event, and its description. */
+  readonly outcome?: { readonly event: string; readonly description: MessageBody };
   /** Whether a workflow was started: a session without messages has none (G3). */
   readonly isStarted: boolean;
 };

@@ -46,6 +46,19 @@ export const userMessage = z.strictObject({
   content: z.array(block).min(1).max(MOST_BLOCKS),
 });
 
+const MOST_RUBRIC = 262_144;
+const MOST_ITERATIONS = 20;
+
+export const defineOutcome = z.strictObject({
+  type: z.literal('user.define_outcome'),
+  description: z.string().min(1),
+  rubric: z.discriminatedUnion('type', [
+    z.strictObject({ type: z.literal('text'), content: z.string().min(1).max(MOST_RUBRIC) }),
+    z.strictObject({ type: z.literal('file'), file_id: z.string() }),
+  ]),
+  max_iterations: z.int().min(1).max(MOST_ITERATIONS).nullable().optional(),
+});
+
 export const userInterrupt = z.strictObject({
   type: z.literal('user.interrupt'),
   session_thread_id: z.string().nullable().optional(),
@@ -82,7 +95,14 @@ const toolResult = z.strictObject({
   is_error: z.boolean().nullable().optional(),
 });
 
-const sentEvent = z.discriminatedUnion('type', [userMessage, userInterrupt, confirmation, customResult, toolResult]);
+const sentEvent = z.discriminatedUnion('type', [
+  userMessage,
+  defineOutcome,
+  userInterrupt,
+  confirmation,
+  customResult,
+  toolResult,
+]);
 export type SentEvent = z.output<typeof sentEvent>;
 
 export const eventSend = z.strictObject({ events: z.array(sentEvent).min(1).max(MOST_EVENTS) });
@@ -101,7 +121,10 @@ export const sessionCreate = z.strictObject({
   agent,
   environment_id: z.string(),
   budget: budget.optional(),
-  initial_events: z.array(userMessage).max(MOST_EVENTS).optional(),
+  initial_events: z
+    .array(z.discriminatedUnion('type', [userMessage, defineOutcome]))
+    .max(MOST_EVENTS)
+    .optional(),
   metadata: metadata.optional(),
   resources: resources.optional(),
   title,

@@ -9,6 +9,7 @@ const meanings: Readonly<Record<TransitionReason, string>> = {
     'The prompt was too long, so it was compacted more than usual and the call was retried (L24).',
   max_output_tokens_escalate: 'The reply hit the output limit, so the call was retried with a higher one (L26).',
   max_output_tokens_recovery: 'The reply hit the output limit. It was kept, and the model was asked to continue (L27).',
+  goal_revision: 'The goal was not met when it was graded; the grader’s reasons go to the model (X10).',
   stop_hook_blocking: 'A stop hook prevented the model from stopping; its message goes to the model (L30).',
   token_budget_continuation: 'The model stopped before its token budget was spent, so it was asked to continue (L31).',
   model_fallback: 'The model was overloaded, missing or refused, so the run continues with the next one (L19).',

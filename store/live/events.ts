@@ -12,7 +12,8 @@ export type LiveHeader = {
   readonly session: SessionId;
   readonly step: number;
   readonly attempt: number;
-  readonly activity: 'openRun' | 'callModel' | 'runTool' | 'commit' | 'compact' | 'collapse' | 'runStopHooks';
+  readonly activity:
+    'openRun' | 'callModel' | 'runTool' | 'commit' | 'compact' | 'collapse' | 'runStopHooks' | 'gradeGoal';
   /** An earlier step whose streamed deltas are void (L26). */
   readonly supersedes?: number;
   /** The step, this one or the superseded one, whose stored reply the attempt tells again. */

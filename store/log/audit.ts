@@ -1,7 +1,7 @@
 // Checks a whole transcript: every link, everything it refers to, and that each call has exactly
 // one outcome. It is for `show` and `doctor`.
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { bodyHashes } from './bodies.ts';
+import { bodiesIn, bodyHashes } from './bodies.ts';
 import type { Entry } from './entries.ts';
 import { checkLink, readSegment, type StoredSegment } from './read-chain.ts';
 import { isDamage, type Store } from '../values/store.ts';
@@ -107,9 +107,8 @@ function describeDamage(error: unknown, entry: number | null): AuditProblem {
 
 function referencesOf(entry: Entry): readonly Hash[] {
   if (entry.kind === 'run_started') return [entry.config];
-  if (entry.kind === 'user') return bodyHashes(entry.body);
-  if (entry.kind === 'settled') return entry.result ? bodyHashes(entry.result.body) : [];
-  return entry.kind === 'outcomes' ? entry.outcomes.flatMap(({ whole }) => (whole ? [whole.hash] : [])) : [];
+  if (entry.kind === 'outcomes') return entry.outcomes.flatMap(({ whole }) => (whole ? [whole.hash] : []));
+  return bodiesIn(entry).flatMap(bodyHashes);
 }
 
 async function findUnreadable(

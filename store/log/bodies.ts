@@ -57,18 +57,24 @@ const encodeBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString(
 function listStoredParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
   const parts = new Map<Hash, StoredPart>();
   for (const entry of entries) {
-    const body = bodyIn(entry);
-    if (body?.kind === 'stored') parts.set(body.hash, { hash: body.hash, decode: decodeText });
-    for (const { hash } of [...mediaOf(entry), ...(body?.media ?? [])])
+    const bodies = bodiesIn(entry);
+    for (const body of bodies)
+      if (body.kind === 'stored') parts.set(body.hash, { hash: body.hash, decode: decodeText });
+    for (const { hash } of [...mediaOf(entry), ...bodies.flatMap(({ media = [] }) => media)])
       parts.set(mediaKey(hash), { hash, decode: encodeBase64 });
   }
   return parts;
 }
 
-function bodyIn(entry: Entry): MessageBody | undefined {
-  if (entry.kind === 'user') return entry.body;
-  return entry.kind === 'settled' ? entry.result?.body : undefined;
+/** Returns the texts of an entry that may be stored apart: a message with its goal, a result. */
+export function bodiesIn(entry: Entry): readonly MessageBody[] {
+  if (entry.kind === 'user') return entry.goal ? [entry.body, entry.goal.rubric] : [entry.body];
+  return entry.kind === 'settled' && entry.result ? [entry.result.body] : [];
 }
+
+/** Returns a text that was read; empty for one that was not. */
+export const bodyText = (body: MessageBody, bodies: Bodies): string =>
+  body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');
 
 /** Returns the images and documents that the model is shown with an entry. */
 export function mediaOf(entry: Entry): readonly { readonly hash: Hash }[] {

@@ -135,6 +135,8 @@ const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
   error: true,
   model_switched: true,
   stop_hook: true,
+  grading: true,
+  graded: true,
   token_budget: true,
   structured_output: true,
   call_as_text: true,

@@ -188,6 +188,7 @@ function findUnanswered(old: readonly Entry[], prompts: ReadonlySet<number>): Pl
 }
 
 function stripWords(entry: Entry): Entry {
-  if (entry.kind === 'user') return { ...entry, body: { kind: 'text', text: '' } };
-  return entry;
+  if (entry.kind !== 'user') return entry;
+  const { goal: _, ...prompt } = entry;
+  return { ...prompt, body: { kind: 'text', text: '' } };
 }

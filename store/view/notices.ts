@@ -1,6 +1,7 @@
 // The loop's own sentences to the model. They are fixed: the prompt cache depends on them.
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { ForkNotice } from '../../workflows/contract/fork.ts';
+import type { GradedNotice } from '../../workflows/contract/goals.ts';
 import type { HostChanged } from '../../workflows/contract/hosts.ts';
 import type { RunLimit } from '../../workflows/contract/loop.ts';
 import { entryName, type EntryRange } from '../log/entries.ts';
@@ -81,6 +82,8 @@ export function noticeForModel(notice: Notice): string | null {
       return describeModelSwitch(notice.calls);
     case 'stop_hook':
       return `A check that runs before you may stop is not satisfied:\n${notice.text}`;
+    case 'graded':
+      return describeGrade(notice);
     case 'token_budget':
       return `You have used ${notice.spent} of the ${notice.budget} output tokens set for this task, so there is room for more work. Go on with the task; if it is truly complete, check it once more and improve what can be improved.`;
     case 'structured_output':
@@ -107,6 +110,7 @@ export function noticeForModel(notice: Notice): string | null {
       return describeFork(notice);
     case 'host_changed':
       return describeHostChange(notice);
+    case 'grading':
     case 'max_turns_reached':
     case 'error':
     case 'batch_summary':
@@ -119,6 +123,19 @@ export function noticeForModel(notice: Notice): string | null {
     case 'workers_silent':
       return null;
   }
+}
+
+/** Says with a prompt what its run is graded by. */
+export const goalText = (rubric: string): string =>
+  `[When you stop, your work is graded apart from you, and what is missing comes back to you. It has to satisfy this:]\n${rubric}`;
+
+/** Returns null for a grade that ends the run. */
+function describeGrade({ grade, text }: GradedNotice): string | null {
+  const missed = `Your work was graded, and it is not done:\n${text}\n`;
+  if (grade === 'not_met') return `${missed}Revise it, then stop: it is graded again.`;
+  if (grade === 'rounds_spent')
+    return `${missed}It is not graded again. Correct what you can, then say what is done and what is missing.`;
+  return null;
 }
 
 const describeTextCall = (name: string): string =>

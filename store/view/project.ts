@@ -7,7 +7,7 @@ import type {
   MessageParam,
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages';
-import type { MessageMedium } from '../../workflows/contract/people.ts';
+import type { MessageBody, MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
 import { buildMediumBlock } from '../transcript/request-size.ts';
 import { SentIds } from '../transcript/call-ids.ts';
@@ -19,7 +19,7 @@ import { foreignWords, isChange, systemBlocks, chooseTelling } from '../transcri
 import { type Bodies, mediaNote } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type ShownPart } from './in-view.ts';
-import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeForModel, shortForm, summaryText } from './notices.ts';
+import { BARE, GO_ON, goalText, NO_OUTCOME, NO_OUTPUT, noticeForModel, shortForm, summaryText } from './notices.ts';
 import {
   isFrom,
   listOpenServerCalls,
@@ -317,9 +317,14 @@ export function wordsOf(part: ShownPart, bodies: Bodies): string {
 
 function userTextOf(entry: Entry, bodies: Bodies): string {
   if (entry.kind !== 'user') return '';
-  if (entry.body.kind === 'text') return entry.body.text;
-  const stored = bodies.get(entry.body.hash);
-  if (stored === undefined) throw new Error(`the text of stored message ${entry.body.hash} was not resolved`);
+  const text = textOfBody(entry.body, bodies);
+  return entry.goal ? `${text}\n\n${goalText(textOfBody(entry.goal.rubric, bodies))}` : text;
+}
+
+function textOfBody(body: MessageBody, bodies: Bodies): string {
+  if (body.kind === 'text') return body.text;
+  const stored = bodies.get(body.hash);
+  if (stored === undefined) throw new Error(`the text of stored message ${body.hash} was not resolved`);
   return stored;
 }
 

@@ -65,6 +65,7 @@ describe('every request', () => {
     const status = async (beta: string): Promise<number> =>
       (await ask('/agents', { headers: { ...HEADERS, 'anthropic-beta': beta } })).status;
     expect(await status('managed-agents-2026-04-01,files-api-2025-04-14')).toBe(200);
+    expect(await status('managed-agents-2026-04-01,managed-agents-2026-04-01-research-preview')).toBe(200);
     expect(await status('managed-agents-2027-01-01')).toBe(400);
   });
 

@@ -50,7 +50,7 @@ export const held: {
   readonly agentUpdate: Held<typeof agentUpdate, AgentUpdateParams>;
   readonly environmentCreate: Held<typeof environmentCreate, EnvironmentCreateParams>;
   readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
-  readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'initial_events' | 'resources'>;
+  readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'resources'>;
   readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent'>;
   readonly resourceAdd: Held<typeof resourceAdd, ResourceAddParams>;
   readonly memoryStoreCreate: Held<typeof memoryStoreCreate, MemoryStoreCreateParams>;

@@ -4,6 +4,7 @@ import type {
   Call,
   CollapseResult,
   CompactionResult,
+  GradeResult,
   ModelResult,
   PreparedCompaction,
   StopHooksRan,
@@ -30,6 +31,10 @@ export function anyRules({ nat, bool, pick }: Random): Rules {
     compaction: { ...rules.compaction, enabled: nat(3) > 0, collapse: bool() },
   };
 }
+
+/** Every other run has a goal. */
+export const anyGoal = ({ bool, nat }: Random): Pick<RunState, 'goal'> =>
+  bool() ? { goal: { rubric: { kind: 'text', text: 'x' }, rounds: 1 + nat(3), graded: 0 } } : {};
 
 function anyModel(summarizesItself: boolean): ModelLimits {
   return { ...model, ...(summarizesItself && { summarizesItself }) };
@@ -77,9 +82,23 @@ function anyEnd(from: Random, move: PerformedMove, preparing: RunState['preparin
       };
     case 'wait_at_budget':
       return { kind: 'waited_at_budget', head: hash('w'), append: [], stop: 'interrupt' };
+    case 'grade_goal':
+      return { kind: 'graded', result: anyGrade(from), stop: null };
     case 'run_stop_hooks':
       return { kind: 'hooks_ran', ran: { verdict: anyVerdict(from), failed: [] }, stop: null };
   }
+}
+
+function anyGrade({ weighted }: Random): GradeResult {
+  const graded = { kind: 'graded', head: hash('g'), text: 'x', spend: output(10) } as const;
+  return weighted<GradeResult>([
+    [6, () => ({ ...graded, grade: 'not_met' })],
+    [2, () => ({ ...graded, grade: 'met' })],
+    [2, () => ({ ...graded, grade: 'rounds_spent' })],
+    [1, () => ({ ...graded, grade: 'not_applicable' })],
+    [2, () => ({ kind: 'parked', waitMs: 1, failures: 1, detail: '429', spend: noSpend })],
+    [1, () => ({ kind: 'failed', detail: '401', spend: noSpend })],
+  ]);
 }
 
 function anyModelEnd(from: Random): Event {

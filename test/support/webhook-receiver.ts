@@ -1,6 +1,6 @@
 // Receives webhooks as a program does: the SDK's `unwrap` verifies each, and the test says what is
 // answered.
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import Anthropic from '@anthropic-ai/sdk';
@@ -20,7 +20,7 @@ export async function webhookReceiver(answer: Answer = () => 204, port = 0) {
   const requests: BetaWebhookEvent[] = [];
   /** What was answered with 2xx. */
   const taken: BetaWebhookEvent[] = [];
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await text(request);
     const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const event = client.beta.webhooks.unwrap(body, { headers });
@@ -29,7 +29,8 @@ export async function webhookReceiver(answer: Answer = () => 204, port = 0) {
     const status = await answer(event, requests.length - 1);
     if (status < 300) taken.push(event);
     response.writeHead(status, { location: '/elsewhere' }).end();
-  });
+  };
+  const server = createServer((request, response) => void receive(request, response));
   await new Promise<void>((resolve) => void server.listen(port, '127.0.0.1', resolve));
   const close = (): void => {
     server.close();

@@ -4,7 +4,7 @@ import { checkConfig } from '../../worker/config/config.ts';
 import { WEBHOOK_SECRET } from '../support/webhook-receiver.ts';
 
 const endpoint = { url: 'https://h.example/x', secret: WEBHOOK_SECRET, events: ['session.status_idled'] };
-const check = (webhooks: readonly unknown[]) => checkConfig({ managed: { webhooks } } as never, 'f');
+const check = (webhooks: readonly unknown[]) => checkConfig({ managed: { webhooks } }, 'f');
 
 test('endpoints are taken with their secrets and the events that they ask for (G70)', () => {
   expect(check([endpoint])).toEqual({ managed: { webhooks: [endpoint] } });

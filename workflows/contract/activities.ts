@@ -8,6 +8,7 @@ import type { FilesPreview, FilesRewound, RewindFiles } from './rewind.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { HostLeft, LeaveHost, TakenOver, TakeOver, WorkspacePlace } from './hosts.ts';
+import type { Goal, Grade } from './goals.ts';
 import type { Hash } from './ids.ts';
 import type { LeaseInput } from './lease.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
@@ -33,6 +34,7 @@ export type Activities = {
   prepareCompaction(input: PrepareCompaction): Promise<PreparedCompaction>;
   collapse(input: Collapse): Promise<CollapseResult>;
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
+  gradeGoal(input: GradeGoal): Promise<GradeResult>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
   answerAside(input: AnswerAside): Promise<AsideEnd>;
   afterStop(input: AfterStop): Promise<{ readonly spend: Spend; readonly suggestion?: string } | null>;
@@ -296,6 +298,36 @@ export type RunStopHooks = {
   readonly iteration: number;
   readonly active: boolean;
 };
+
+/**
+ * Grades the goal of the run. Stores `append` and a GradedNotice, or nothing. `failures`: attempts
+ * that failed before a parking. `left`: the rest of the budget; absent without a limit.
+ */
+export type GradeGoal = AppendingStep & {
+  readonly goal: Goal;
+  readonly round: number;
+  readonly failures?: number;
+  readonly left?: RemainingBudget;
+};
+
+/** `parked`: the grader is to be asked again after `waitMs`. `nothing`: cancelled (L47). */
+export type GradeResult =
+  | {
+      readonly kind: 'graded';
+      readonly head: Hash;
+      readonly grade: Grade;
+      readonly text: string;
+      readonly spend: Spend;
+    }
+  | {
+      readonly kind: 'parked';
+      readonly waitMs: number;
+      readonly failures: number;
+      readonly detail: string;
+      readonly spend: Spend;
+    }
+  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly spend: Spend }
+  | { readonly kind: 'nothing'; readonly spend: Spend };
 
 export type StopHooksRan = {
   readonly verdict:

@@ -5,6 +5,7 @@ import type { FilesEntry } from './rewind.ts';
 import type { AgentNews, AgentSpending } from './delegation.ts';
 import type { QuerySource } from './facts.ts';
 import type { ForkNotice } from './fork.ts';
+import type { Goal, GradedNotice, GradingNotice } from './goals.ts';
 import type { HostChanged } from './hosts.ts';
 import type { Hash, MessageId } from './ids.ts';
 import type { RunLimit, Spend, TransitionReason } from './loop.ts';
@@ -75,7 +76,7 @@ export type RunStarted = {
 
 /**
  * A message of a user. `by` is the sender's name, and `querySource` says how the message came,
- * where that is known (O12).
+ * where that is known (O12). `goal`: what must be true at the natural end of its run (X10).
  */
 export type UserEntry = {
   readonly kind: 'user';
@@ -83,6 +84,7 @@ export type UserEntry = {
   readonly body: MessageBody;
   readonly by?: string;
   readonly querySource?: QuerySource;
+  readonly goal?: Goal;
 };
 
 /**
@@ -112,6 +114,8 @@ export type Notice =
     }
   /** A stop hook's blocking error. The model is told (L30). */
   | { readonly kind: 'stop_hook'; readonly text: string }
+  | GradingNotice
+  | GradedNotice
   /** Output tokens spent and wanted. The model is told (L31). */
   | { readonly kind: 'token_budget'; readonly spent: number; readonly budget: number }
   /**

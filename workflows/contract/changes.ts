@@ -23,6 +23,7 @@ export const CHANGES: readonly string[] = [
   'perdure-failed-bound',
   'perdure-firing-due',
   'perdure-found-before-move',
+  'perdure-goals',
   'perdure-late-cancel',
   'perdure-late-not-taken',
   'perdure-left-out',

@@ -9,6 +9,7 @@ export type TransitionReason =
   | 'max_output_tokens_escalate'
   | 'max_output_tokens_recovery'
   | 'stop_hook_blocking'
+  | 'goal_revision'
   | 'token_budget_continuation'
   | 'model_fallback'
   | 'structured_output_retry'
@@ -27,6 +28,8 @@ export type Terminal =
   | { readonly reason: 'blocking_limit'; readonly detail: string }
   | { readonly reason: 'stop_hook_prevented'; readonly detail: string }
   | { readonly reason: 'hook_stopped'; readonly detail: string }
+  /** `detail`: what the last grading says is missing (X10). */
+  | { readonly reason: 'goal_not_met'; readonly detail: string }
   /**
    * `reserved…`: the part of the limit that is kept for agents without a known end: in the
    * background, lost, or given up (L69, L71).

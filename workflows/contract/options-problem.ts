@@ -29,6 +29,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     thinkingProblem(options) ??
     sameFallbackProblem(options) ??
     bypassProblem(options) ??
+    goalProblem(options) ??
     mountsProblem(options) ??
     rosterProblem(options) ??
     optionsSizeProblem(options)
@@ -39,6 +40,13 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
 function bypassProblem({ permissionMode, permissions }: Partial<RunOptions>): string | undefined {
   if (permissionMode !== 'bypass' || !permissions?.ask?.length) return undefined;
   return 'permission mode "bypass" asks about nothing, and there are rules that ask: give the rules again without those, deny instead, or choose another mode';
+}
+
+/** What grades a goal, or bounds its rounds, needs one. */
+function goalProblem({ goal, goalCommand, goalRounds }: Partial<RunOptions>): string | undefined {
+  if (goal !== undefined) return goal.trim() === '' ? 'the goal is empty: say what must be true' : undefined;
+  const lone = goalCommand !== undefined ? 'goal command' : goalRounds !== undefined ? 'goal rounds' : undefined;
+  return lone && `there is a ${lone} and no goal: say what must be true as the goal`;
 }
 
 /** Other tools than those of a toolset would not see the folders. */

@@ -29,6 +29,10 @@ export type Toolset = (typeof toolsets)[number];
 
 const LONGEST_MODEL = 200;
 const LONGEST_ENVIRONMENT = 100;
+/** Characters of a goal among the options, and of a command that grades it. */
+export const LONGEST_GOAL = 4_000;
+/** Gradings of a run's goal. */
+export const MOST_ROUNDS = 20;
 const MOST_FALLBACKS = 10;
 const MOST_TOKENS = 1_000_000_000;
 const YEAR_MS = 365 * 24 * 3_600_000;
@@ -174,6 +178,22 @@ export const RUN_OPTIONS = {
     counts: 'tokens',
     raises: 'the tokens of all kinds it may use',
   },
+  /** What must be true when a run would end by itself (X10). At most 4,000 characters. */
+  goal: textOption('goal', LONGEST_GOAL, {
+    flag: '--goal <text>',
+    says: 'grade each run before it ends: what must be true, and goes back to the model until it is',
+  }),
+  /** Runs as `bash` does; its exit status grades the goal in the place of a model (X10). */
+  goalCommand: textOption('goal command', LONGEST_GOAL, {
+    flag: '--goal-command <command>',
+    says: 'grade the goal by the exit status of this command instead of asking a model',
+  }),
+  /** The most gradings of a run, from 1 to 20. Absent: 3 (X10). */
+  goalRounds: countOption('goal rounds', MOST_ROUNDS, {
+    flag: '--goal-rounds <n>',
+    says: 'grade a run at most this many times',
+    hint: ' (default: 3)',
+  }),
   /** Output tokens to spend before the run may stop by itself (L31). */
   tokenBudget: countOption('token budget', MOST_TOKENS, {
     flag: '--token-budget <n>',

@@ -1,6 +1,7 @@
 // The public face of a session: its input, its messages, its view from outside, and its names.
 import type { QuerySource, SessionFacts } from './facts.ts';
 import type { NewLimits, RunOptions } from './run-options.ts';
+import type { Goal } from './goals.ts';
 import type { SessionHost } from './hosts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
@@ -137,6 +138,8 @@ export type UserMessage = {
   readonly traceparent?: string;
   /** The way it came; absent when its sender did not say. */
   readonly querySource?: QuerySource;
+  /** What must be true at the natural end of the run that takes the message (X10). */
+  readonly goal?: Goal;
   /** No prompt: the conversation is to be summed up, in a run of its own (L10). */
   readonly compact?: CompactionRequest;
   /**

@@ -26,6 +26,22 @@ export type WebhookType = (typeof WEBHOOK_TYPES)[number];
 /** `at`: milliseconds since the epoch. `count`: of the session's events, from 1. */
 export type WebhookEvent = { readonly type: WebhookType; readonly at: number; readonly count: number };
 
+/** `in_sandbox`: all calls that wait are for workers of an environment. */
+export type ToldStatus =
+  'running' | 'in_sandbox' | 'requires_action' | 'at_budget' | 'rescheduled' | 'idle' | 'terminated';
+
+/**
+ * `types`: what some endpoint asks for. `status` and `waits`: the session as it was told last.
+ * `open`: events that are not known to be passed on; a handover may pass one on twice.
+ */
+export type WebhooksCarry = {
+  readonly types: readonly WebhookType[];
+  readonly status: ToldStatus | null;
+  readonly waits: readonly string[];
+  readonly count: number;
+  readonly open: readonly WebhookEvent[];
+};
+
 /** `queue`: the task queue of the session. `step` is that of this activity. */
 export type TellWebhooks = {
   readonly events: readonly WebhookEvent[];

@@ -4,6 +4,7 @@ import type { Append, BatchSummary, ModelResult } from '../contract/activities.t
 import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';
+import { absorbGraded } from './goals.ts';
 import type { HasChange, RunState } from './state.ts';
 import { toolContextAfter, withCallsSpend } from './calls.ts';
 import { pendingTokens } from './context.ts';
@@ -38,6 +39,8 @@ export function absorb(before: RunState, rules: Rules, event: Event, has: HasCha
       return absorbCollapsed(state, rules, event.result);
     case 'waited_at_budget':
       return absorbAgents(leaveBudget(state, event), event);
+    case 'graded':
+      return absorbGraded(state, event.result);
     case 'hooks_ran':
       return noteFailedHooks(state, event.ran.failed);
   }

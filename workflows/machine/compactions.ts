@@ -190,7 +190,7 @@ function applyShrinking(state: RunState, { head, freed }: ShrunkResults): RunSta
  * The pending entries are in the transcript now, and the last reply did not count them. Less is
  * shown of those it did count.
  */
-function storePending(state: RunState, head: Hash, freed: number): RunState {
+export function storePending(state: RunState, head: Hash, freed: number): RunState {
   const newerTokens = state.newerTokens + pendingTokens(state.pending);
   const contextTokens = Math.max(0, state.contextTokens - freed);
   return { ...state, head, pending: [], newerTokens, contextTokens, replaced: null };

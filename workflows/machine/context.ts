@@ -37,7 +37,8 @@ const LONGEST_ANSWER = 8_000;
 
 function charactersOf(append: Append): number {
   if (append.kind === 'agent_ended') return LONGEST_ANSWER;
-  if (append.kind === 'user') return bodyCharacters(append.body);
+  if (append.kind === 'user')
+    return bodyCharacters(append.body) + (append.goal ? bodyCharacters(append.goal.rubric) : 0);
   if (append.kind === 'outcomes') return append.items.reduce((sum, { note }) => sum + (note?.length ?? 0), 0);
   return append.kind === 'notice' && 'text' in append.notice ? append.notice.text.length : 0;
 }

@@ -9,6 +9,7 @@ import { endIfBudgetSpent, endIfTurnsSpent } from './limits.ts';
 import { notRunOutcomes, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
 import { prepare, afterReactive, afterPreparation, blockIfTooClose, recoverTooLong } from './prepare.ts';
 import { endIfRepeating, tellRepeats } from './repeats.ts';
+import { afterGrading, endNaturally } from './goals.ts';
 import type { HasChange, RunState } from './state.ts';
 import { endWrapUp, wrapUpIfNear } from './wrap-up.ts';
 import { present } from '../contract/present.ts';
@@ -33,6 +34,8 @@ export function decide(state: RunState, rules: Rules, event: Event, has: HasChan
       return event.stop ? endStopped(event.stop, rules, []) : afterPreparation(state, rules, event.because);
     case 'waited_at_budget':
       return event.stop ? endStopped(event.stop, rules, []) : prepare(state, rules);
+    case 'graded':
+      return afterGraded(state, rules, event);
     case 'hooks_ran':
       return event.stop ? endStopped(event.stop, rules, []) : afterStopHooks(state, rules, event.ran);
   }
@@ -106,6 +109,11 @@ function afterCompaction(state: RunState, rules: Rules, event: Extract<Event, { 
   return blockIfTooClose(state, rules) ?? prepare(state, rules);
 }
 
+function afterGraded(state: RunState, rules: Rules, { stop, result }: Extract<Event, { kind: 'graded' }>): Move {
+  if (stop || result.kind === 'nothing') return endStopped(stop ?? 'interrupt', rules, []);
+  return afterGrading(state, rules, result);
+}
+
 function endStopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]): Extract<Move, { do: 'end' }> {
   return {
     do: 'end',
@@ -161,7 +169,7 @@ const SMALL_DELTAS_AFTER = 3;
 
 /**
  * Decides after a reply without calls, in the contract's order: a call that was written as text
- * (L15), structured output (L53), stop hooks (L30), token budget (L31), completed (L32).
+ * (L15), structured output (L53), stop hooks (L30), token budget (L31), goal (X10), completed (L32).
  */
 function afterFinalReply(state: RunState, rules: Rules, { problem, textCall }: Reply, has: HasChange): Move {
   if (textCall !== undefined && !state.textCallRetried && has('perdure-text-calls')) return retryTextCall(textCall);
@@ -202,15 +210,15 @@ function afterStopHooks(state: RunState, rules: Rules, { verdict }: StopHooksRan
 
 /**
  * Continues while the token budget is far from spent and the model makes progress (L31); otherwise
- * the run has completed (L32).
+ * the run ends by itself (L32).
  */
-function continueOrComplete({ spend, tokenBudget }: RunState, { tokenBudget: budget }: Rules): Move {
-  const completed = { do: 'end', terminal: { reason: 'completed' }, append: [] } as const;
+function continueOrComplete(state: RunState, { tokenBudget: budget }: Rules): Move {
+  const { spend, tokenBudget } = state;
   const used = spend.usage.output;
-  if (budget === null || used >= ENOUGH_OF_BUDGET * budget) return completed;
+  if (budget === null || used >= ENOUGH_OF_BUDGET * budget) return endNaturally(state);
   const delta = used - tokenBudget.lastTotal;
   const idle = delta < SMALL_DELTA && tokenBudget.lastDelta < SMALL_DELTA;
-  if (tokenBudget.continuations >= SMALL_DELTAS_AFTER && idle) return completed;
+  if (tokenBudget.continuations >= SMALL_DELTAS_AFTER && idle) return endNaturally(state);
   const append = [{ kind: 'notice', notice: { kind: 'token_budget', spent: used, budget } }] as const;
   return { do: 'go_round', transition: { reason: 'token_budget_continuation', append } };
 }

@@ -7,6 +7,7 @@ import type {
   CollapseResult,
   CompactionResult,
   CompactionTrigger,
+  GradeResult,
   ModelResult,
   OutcomeFacts,
   OutcomeItem,
@@ -45,6 +46,7 @@ export type Event =
   /** The preparation that the run waited for has ended. */
   | ({ readonly kind: 'prepared'; readonly because: RoomCause; readonly stop: StopCause | null } & TakenPreparation)
   | { readonly kind: 'hooks_ran'; readonly ran: StopHooksRan; readonly stop: StopCause | null }
+  | { readonly kind: 'graded'; readonly result: GradeResult; readonly stop: StopCause | null }
   | { readonly kind: 'stopped'; readonly stop: StopCause }
   /**
    * The wait at the session's budget is over (G69). `head`: with what was pending before it.
@@ -134,6 +136,9 @@ export type Move =
   /** Make the next request the last, in which the model sums up; nothing is performed (L51). */
   | { readonly do: 'wrap_up'; readonly limit: RunLimit }
   | { readonly do: 'run_stop_hooks'; readonly active: boolean }
+  /** Note that the goal is to be graded; nothing is performed (X10). */
+  | { readonly do: 'begin_grading' }
+  | { readonly do: 'grade_goal' }
   /** Wait for `waitMs` milliseconds with nothing running (L14). */
   | { readonly do: 'park'; readonly waitMs: number }
   /** Wait until the session's budget is raised or removed, with nothing running (G69). */
@@ -148,7 +153,7 @@ export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 
 /** The moves that `perform` carries out. The loop does the others itself. */
 export type PerformedMove = Exclude<
   Move,
-  { do: 'go_round' | 'end' | 'commit_collapses' | 'take_prepared' | 'lower_cap' | 'wrap_up' }
+  { do: 'go_round' | 'end' | 'commit_collapses' | 'take_prepared' | 'lower_cap' | 'wrap_up' | 'begin_grading' }
 >;
 
 export type Transition =
@@ -182,6 +187,7 @@ export type Transition =
         | 'collapse_drain_retry'
         | 'reactive_compact_retry'
         | 'stop_hook_blocking'
+        | 'goal_revision'
         | 'token_budget_continuation'
         | 'model_fallback'
         | 'structured_output_retry'

@@ -7,6 +7,7 @@ import { absorb } from './absorb.ts';
 import { takePrepared } from './compactions.ts';
 import { decide } from './decide.ts';
 import type { Event, Move, PerformedMove } from './events.ts';
+import { beginGrading } from './goals.ts';
 import type { HasChange, RunState } from './state.ts';
 import { apply, commitCollapses, keepCut } from './transitions.ts';
 import { withoutWrapUpRequest, beginWrapUp } from './wrap-up.ts';
@@ -65,6 +66,10 @@ export async function runLoop(
         break;
       case 'lower_cap':
         state = { ...state, maxOutput: move.maxOutput };
+        event = { kind: 'ready' };
+        break;
+      case 'begin_grading':
+        state = beginGrading(state);
         event = { kind: 'ready' };
         break;
       case 'wrap_up':

@@ -19,6 +19,7 @@ export function prepare(state: RunState, rules: Rules): Move {
   const end = endIfBudgetSpent(state, rules);
   if (end) return end;
   if (isAtSessionBudget(state, rules)) return { do: 'wait_at_budget' };
+  if (state.goal?.isDue) return { do: 'grade_goal' };
   if (state.demand) return { do: 'compact', trigger: 'manual', because: null };
   // The thinking in a prepared compaction holds only for a conversation that goes on with it at
   // once.

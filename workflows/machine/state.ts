@@ -4,6 +4,7 @@ import type { Append, ToolContextState } from '../contract/activities.ts';
 import type { AgentSpending } from '../contract/delegation.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { CompactionRequest } from '../contract/session.ts';
+import type { Goal } from '../contract/goals.ts';
 import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
@@ -102,6 +103,8 @@ export type RunState = {
   readonly beforePrepared?: BeforePrepared;
   /** The run sums the conversation up, and does nothing else (L10). */
   readonly demand?: CompactionRequest;
+  /** What must be true when the run would end by itself; absent without a goal (X10). */
+  readonly goal?: RunGoal;
   /** The spending of the run and of its agents. */
   readonly spend: Spend;
   /** Agents that have ended, oldest first; absent without any (L69). */
@@ -164,6 +167,12 @@ export type Preparing = {
 type BeforePrepared = Pick<RunState, 'staged' | 'compaction' | 'taskRemaining' | 'contextTokens'>;
 
 export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };
+
+/**
+ * `graded`: how often it was. `isDue`: it is graded before anything else. `unmet`: why it is not met
+ * after the last round.
+ */
+export type RunGoal = Goal & { readonly graded: number; readonly isDue?: true; readonly unmet?: string };
 
 /** The context that a session knows of when a run begins: the transcript outlives the run. */
 export type ContextFacts = Pick<RunState, 'contextTokens' | 'staged'> & Partial<Pick<RunState, 'newerTokens'>>;

@@ -64,7 +64,7 @@ export function asideTerms(
 }
 
 /** The budget of a step that the run waits for: one that has begun is finished (G69). */
-function budgetInput(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
+export function budgetInput(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
   const some = budgetLeft(state, rules);
   return some === null ? {} : { left: some };
 }

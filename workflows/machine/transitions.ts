@@ -4,6 +4,7 @@ import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 import type { CutReply, Transition } from './events.ts';
+import { bringGoal } from './goals.ts';
 import { KEPT_TRANSITIONS, type HasChange, type RunState } from './state.ts';
 import { present } from '../contract/present.ts';
 
@@ -36,7 +37,7 @@ function applyChange(state: RunState, transition: Transition, has: HasChange): R
       const pending = [...state.pending, ...append, ...snipAppend(snips), ...messages.map(userAppend)];
       const pendingSummary = (summarize ? summaryToMake(state) : null) ?? state.pendingSummary;
       const reset = messages.length > 0 ? { repeats: null } : {};
-      return { ...state, ...RESETS, ...reset, turn: state.turn + 1, pending, pendingSummary };
+      return { ...state, ...RESETS, ...reset, ...bringGoal(messages), turn: state.turn + 1, pending, pendingSummary };
     }
     case 'max_output_tokens_escalate':
       return {
@@ -79,6 +80,8 @@ function resetsOf(
     case 'stop_hook_blocking':
       // The reactive flag is kept: otherwise compaction and hook could loop for ever.
       return { stopHookActive: true, stopHookRounds: state.stopHookRounds + 1, recoveries: 0 };
+    case 'goal_revision':
+      return { recoveries: 0 };
     case 'token_budget_continuation':
       return { recoveries: 0, drained: false, compacted: false, tokenBudget: continueBudget(state) };
     case 'model_fallback':
@@ -128,7 +131,7 @@ export function snipAppend(entries: readonly number[]): readonly Append[] {
 }
 
 export function userAppend(message: UserMessage): Append {
-  const { id, body, by, querySource, ended: news } = message;
+  const { id, body, by, querySource, goal, ended: news } = message;
   if (news) return { kind: 'agent_ended', ended: news };
-  return { kind: 'user', id, body, ...present({ by }), ...(querySource && { querySource }) };
+  return { kind: 'user', id, body, ...present({ by, goal }), ...(querySource && { querySource }) };
 }

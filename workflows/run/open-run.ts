@@ -14,8 +14,10 @@ import { idsFromPeople, keepPlaceUnlessGiven, listMessages } from '../session/in
 import { notWaiting } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import { runToEnd, finishRun } from './run.ts';
+import { GOALS_CHANGE, goalOfOptions } from '../contract/goals.ts';
+import { bringGoal } from '../machine/goals.ts';
 import { present } from '../contract/present.ts';
-import type { RunSummary } from '../contract/session.ts';
+import type { RunOptions, RunSummary, UserMessage } from '../contract/session.ts';
 
 /** Opens a run for the messages that wait, and goes on with it to its end. */
 export async function openAndRun(session: Session): Promise<void> {
@@ -42,7 +44,8 @@ export async function openAndRun(session: Session): Promise<void> {
   facts.dropSnips(snips);
   const loss = [...facts.takeLoss(), ...budgetSpentNotices(facts.now.last)];
   const prompts = messages.filter(({ compact }) => compact === undefined);
-  const users = [...session.steered.take(), ...snipAppend(snips), ...prompts.map(userAppend)];
+  const aimed = withGoal(prompts, facts.now.options);
+  const users = [...session.steered.take(), ...snipAppend(snips), ...aimed.map(userAppend)];
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
     const end = endWithoutOpening(opened);
@@ -58,13 +61,23 @@ export async function openAndRun(session: Session): Promise<void> {
   const { sessionBudgetUsd: budgetUsd } = facts.now.options;
   const startEntry = { kind: 'run_started', run: runs, config, at: startedAt, ...present({ budgetUsd }) } as const;
   const [demand] = messages.flatMap(({ compact }) => compact ?? []);
-  const state = { ...initialState(head, [...loss, startEntry, ...users], context), ...(demand && { demand, turn: 0 }) };
+  const begun = { ...initialState(head, [...loss, startEntry, ...users], context), ...bringGoal(aimed) };
+  // An earlier release would end the run ungraded, and is told so.
+  if (begun.goal) patched(GOALS_CHANGE);
+  const state = { ...begun, ...(demand && { demand, turn: 0 }) };
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
   const spentTurns = rules.maxTurns < 1 && endAtLimit({ ...state, turn: opened.rules.maxTurns }, opened.rules, 'turns');
   if (spentTurns) return await finishRun(session, { ...spentTurns, state }, { messages: ids, startedAt, config });
   const whole = isOpenedByEnds ? { whole: promptLimits(opened.rules) } : {};
   const snapshot = { config, rules, ...present({ models }), ...whole };
   await runToEnd(session, { snapshot, state, messages: ids, startedAt, deadline, ...notWaiting });
+}
+
+/** The options' goal is told with the last prompt, unless a prompt brings one of its own. */
+function withGoal(prompts: readonly UserMessage[], options: RunOptions): readonly UserMessage[] {
+  const goal = goalOfOptions(options);
+  if (!goal || prompts.some((prompt) => prompt.goal)) return prompts;
+  return prompts.map((prompt, at) => (at === prompts.length - 1 ? { ...prompt, goal } : prompt));
 }
 
 /**

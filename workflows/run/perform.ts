@@ -9,6 +9,7 @@ import type {
   CallModel,
   ModelCallAnswer,
   CollapseResult,
+  GradeResult,
   CompactionResult,
   ModelResult,
   StopHooksRan,
@@ -18,6 +19,7 @@ import { noSpend, type Rules, type Spend } from '../contract/loop.ts';
 import { collapseInput, compactionInput, modelInput, preparationInput, sideInput } from '../machine/step-inputs.ts';
 import type { Event, Move } from '../machine/events.ts';
 import { withGranted } from '../machine/calls.ts';
+import { gradingInput } from '../machine/goals.ts';
 import { isSpendableUsed, spendableLeft } from '../machine/limits.ts';
 import type { LoopPort } from '../machine/loop.ts';
 import { isTooClose } from '../machine/prepare.ts';
@@ -53,6 +55,8 @@ export function createPerform(context: RunContext): LoopPort['perform'] {
         return performCollapse(context, state, move);
       case 'run_stop_hooks':
         return runStopHooks(context, state, move);
+      case 'grade_goal':
+        return gradeGoal(context, state);
       case 'park':
         return park(context, state, move);
       case 'wait_at_budget':
@@ -220,6 +224,13 @@ function runStopHooks(
   };
   const toEvent = (ran: StopHooksRan): Event => ({ kind: 'hooks_ran', ran, stop: session.stopCause });
   return runActivity(session, () => session.ports.runStopHooks(input), substitutes, toEvent);
+}
+
+function gradeGoal(context: RunContext, state: RunState): Promise<Event> {
+  const { session } = context;
+  const input = { ...makeAppendingStep(context, state), ...gradingInput(state, context.snapshot.rules) };
+  const toEvent = (result: GradeResult): Event => ({ kind: 'graded', result, stop: session.stopCause });
+  return runActivity(session, () => session.ports.gradeGoal(input), missingResult, toEvent);
 }
 
 type Substitutes<Result> = {

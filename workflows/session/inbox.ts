@@ -13,6 +13,7 @@ import {
   type RunOptions,
   type UserMessage,
 } from '../contract/session.ts';
+import { LONGEST_GOAL, MOST_ROUNDS } from '../contract/run-options.ts';
 import type { SignalOnce } from '../contract/steered.ts';
 
 /** How many ids are remembered against repeats. A repeat of an older one would count as new. */
@@ -137,12 +138,14 @@ function sizeOf(queue: readonly WaitingMessage[]): number {
  */
 export function messageProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'a message is an object with `id` and `body`';
-  const { body, options = {}, compact, ended: news } = value as Partial<Record<keyof UserMessage, unknown>>;
+  const { body, options = {}, compact, goal, ended: news } = value as Partial<Record<keyof UserMessage, unknown>>;
   if (!hasId(value)) return `\`id\` is no text of 1 to ${LONGEST_ID} characters`;
   if (!isBody(body)) return '`body` is not { "kind": "text", "text": … }, nor a text of the store';
   if (typeof options !== 'object' || options === null) return '`options` is no object';
   if (compact !== undefined && !isCompactionAsked(compact))
     return `\`compact\` is not {} or {"instructions": "…"} of at most ${LONGEST_INSTRUCTIONS} characters`;
+  if (goal !== undefined && !isGoal(goal))
+    return `\`goal\` is not { "rubric": …, "rounds": … } with a rubric as \`body\` is and 1 to ${MOST_ROUNDS} rounds`;
   return news === undefined ? undefined : '`ended` is for the session itself to say';
 }
 
@@ -198,6 +201,14 @@ function isCompactionAsked(value: unknown): value is CompactionRequest {
 export function isSnip(value: unknown): value is { readonly entries: readonly number[] } {
   const { entries } = (value ?? {}) as { readonly entries?: unknown };
   return Array.isArray(entries) && entries.every((entry) => Number.isSafeInteger(entry) && entry >= 0);
+}
+
+/** Checks the shape alone; a longer rubric travels by hash. */
+function isGoal(value: unknown): boolean {
+  const { rubric, command = '', rounds } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (!isBody(rubric) || (rubric.kind === 'text' && rubric.text.length > LONGEST_TEXT)) return false;
+  if (typeof command !== 'string' || command.length > LONGEST_GOAL) return false;
+  return Number.isInteger(rounds) && Number(rounds) >= 1 && Number(rounds) <= MOST_ROUNDS;
 }
 
 /** A message, or anything else that brings options. */

@@ -28,7 +28,7 @@ import type { Alert, AlertKind, Append, Call, WorkspacePlace } from '../contract
 import type { CallResult } from '../machine/events.ts';
 import type { ContextFacts, RunState } from '../machine/state.ts';
 import { present } from '../contract/present.ts';
-import type { WebhooksCarry } from '../told/webhooks.ts';
+import type { WebhooksCarry } from '../contract/webhooks.ts';
 
 /**
  * `agent`: the session is an agent's, and reports to its parent (L66). `carry`: only a handover

@@ -6,7 +6,7 @@ import type { SessionActivities } from '../contract/activities.ts';
 import { isOfWorker } from '../contract/delegation.ts';
 import type { Phase } from '../contract/session.ts';
 import { type WaitingCall, waitKey } from '../contract/waits.ts';
-import { WEBHOOKS_CHANGE, type WebhookEvent, type WebhookType } from '../contract/webhooks.ts';
+import { type ToldStatus, WEBHOOKS_CHANGE, type WebhooksCarry, type WebhookType } from '../contract/webhooks.ts';
 import type { RunState } from '../machine/state.ts';
 import type { Facts } from '../session/session-state.ts';
 import { throwUnlessFailure } from './alerts.ts';
@@ -19,14 +19,11 @@ type TellingSession = {
   readonly waits: { readonly open: readonly WaitingCall[] };
 };
 
-/** `in_sandbox`: all calls that wait are for workers of an environment. */
-type Status = 'running' | 'in_sandbox' | 'requires_action' | 'at_budget' | 'rescheduled' | 'idle' | 'terminated';
-
 /**
  * Calls of a sandbox may need another worker of its environment, which is woken as for a run that
  * starts.
  */
-const EVENTS: Readonly<Record<Status, readonly WebhookType[]>> = {
+const EVENTS: Readonly<Record<ToldStatus, readonly WebhookType[]>> = {
   running: ['session.status_run_started'],
   in_sandbox: ['session.status_run_started'],
   requires_action: ['session.status_idled', 'session.requires_action'],
@@ -34,18 +31,6 @@ const EVENTS: Readonly<Record<Status, readonly WebhookType[]>> = {
   rescheduled: ['session.status_rescheduled'],
   idle: ['session.status_idled'],
   terminated: ['session.status_terminated'],
-};
-
-/**
- * `types`: what some endpoint asks for. `status` and `waits`: the session as it was told last.
- * `open`: events that are not known to be passed on; a handover may pass one on twice.
- */
-export type WebhooksCarry = {
-  readonly types: readonly WebhookType[];
-  readonly status: Status | null;
-  readonly waits: readonly string[];
-  readonly count: number;
-  readonly open: readonly WebhookEvent[];
 };
 
 const nothingTold: WebhooksCarry = { types: [], status: null, waits: [], count: 0, open: [] };
@@ -109,7 +94,7 @@ export class Webhooks {
   }
 }
 
-function statusOf({ phase, run, waits: { open } }: TellingSession): Status {
+function statusOf({ phase, run, waits: { open } }: TellingSession): ToldStatus {
   if (phase === 'closed') return 'terminated';
   if (open.length > 0) return open.every(({ why }) => isOfWorker(why)) ? 'in_sandbox' : 'requires_action';
   if (run?.state.isAtBudget) return 'at_budget';

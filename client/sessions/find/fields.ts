@@ -48,6 +48,7 @@ const reasons: Readonly<Record<TerminalReason, true>> = {
   blocking_limit: true,
   stop_hook_prevented: true,
   hook_stopped: true,
+  goal_not_met: true,
   budget_exceeded: true,
   timeout: true,
   permission_denied: true,

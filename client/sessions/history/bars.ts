@@ -55,6 +55,7 @@ const kinds: Readonly<Record<string, readonly [SegmentKind, string]>> = {
   collapse: ['context', 'short forms of old stretches'],
   summarizeBatch: ['other', 'a line about the batch'],
   runStopHooks: ['other', 'stop hooks'],
+  gradeGoal: ['other', 'grading'],
 };
 
 /** Draws the bar of an iteration. Work that is not over lasts until `now`. */

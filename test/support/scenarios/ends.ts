@@ -4,6 +4,7 @@ import { cut, dear, read, write, type Scenario } from './scenario.ts';
 
 const said = (tokens: number): Reply => reply('A part of it.', { usage: { output_tokens: tokens } });
 const taking = (tokens: number) => ({ usage: { input_tokens: tokens, output_tokens: 0 } });
+const grade = (word: string): Reply => reply(JSON.stringify({ grade: word, why: `It is ${word}.` }));
 const named = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
 
 export const endScenarios: readonly Scenario[] = [
@@ -42,6 +43,34 @@ export const endScenarios: readonly Scenario[] = [
     reason: 'stop_hook_prevented',
     turns: 2,
     requests: 2,
+  },
+  {
+    name: 'goal_revision until the grader says that the goal is met (X10)',
+    replies: [reply('Done.'), grade('not_met'), read(1), reply('Now it is done.'), grade('met')],
+    options: { goal: 'It is done.' },
+    transitions: ['goal_revision', 'next_turn'],
+    reason: 'completed',
+    turns: 2,
+    requests: 5,
+  },
+  {
+    name: 'goal_revision until a command ends well (X10)',
+    replies: [reply('Done.'), write(1), reply('Now it is done.')],
+    options: { goal: 'There is an effect.', goalCommand: 'test -s effects.log' },
+    transitions: ['goal_revision', 'next_turn'],
+    reason: 'completed',
+    turns: 2,
+    requests: 3,
+  },
+  {
+    name: 'goal_not_met after its last round, which the model is told of (X10)',
+    replies: [reply('Done.'), grade('not_met'), reply('It lacks a test.')],
+    options: { goal: 'It has a test.', goalRounds: 1 },
+    transitions: ['goal_revision'],
+    reason: 'goal_not_met',
+    turns: 1,
+    requests: 3,
+    told: 'It is not graded again',
   },
   {
     name: 'token_budget_continuation until nine tenths are spent (L31)',

@@ -5,7 +5,7 @@ import type { Rules } from '../../../workflows/contract/loop.ts';
 import type { Event, PerformedMove } from '../../../workflows/machine/events.ts';
 import { runLoop, type LoopEnd } from '../../../workflows/machine/loop.ts';
 import { initialState, KEPT_TRANSITIONS, type RunState } from '../../../workflows/machine/state.ts';
-import { anyEvent, anyRules } from '../../support/any-event.ts';
+import { anyEvent, anyGoal, anyRules } from '../../support/any-event.ts';
 import { random } from '../../support/random.ts';
 
 type Walk = LoopEnd & { readonly events: readonly Event[]; readonly states: readonly RunState[] };
@@ -46,7 +46,8 @@ describe('random walks', () => {
     const one = fc.asyncProperty(fc.integer(), async (seed) => {
       const from = random(seed);
       const rules = anyRules(from);
-      const done = await walk(rules, (move, _n, state) => anyEvent(from, move, state));
+      const begun = { ...initialState(null, []), ...anyGoal(from) };
+      const done = await walk(rules, (move, _n, state) => anyEvent(from, move, state), begun);
       seen.steps += done.events.length;
       for (const each of [...done.states, done.state]) withinBounds(each, rules);
       expectNothingAfterWrapUp(done);
