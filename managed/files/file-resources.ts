@@ -3,7 +3,8 @@
 import type { BetaFileMetadata } from '@anthropic-ai/sdk/resources/beta/files';
 import type { BetaManagedAgentsFileResource } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
 import { getExtension, getMimeType } from 'hono/utils/mime';
-import { Files, OUTPUTS, UPLOADS } from '../../client/faces/stored.ts';
+import { StoreError } from '../../client/faces/sessions.ts';
+import { Files, isInTheWay, OUTPUTS, UPLOADS } from '../../client/faces/stored.ts';
 import type { CapturedFile, FileItem, Resources } from '../../client/faces/types.ts';
 import { showUnseen, wellFormedText } from '../../system/text.ts';
 import { invalid, notFound, unsupported } from '../errors.ts';
@@ -77,6 +78,12 @@ export class FileResources {
     return { ...item, bytes: await this.#bytesOf(id) };
   }
 
+  /** Returns how many bytes the files have together, an id's as often as it is there. */
+  async measure(ids: readonly string[]): Promise<number> {
+    const items = await this.#files.log.read();
+    return ids.reduce((sum, id) => sum + (items.get(id)?.size ?? 0), 0);
+  }
+
   /** Returns a file that a message names. Throws ManagedError. */
   async read(id: string): Promise<Pick<FileItem, 'mimeType'> & { readonly bytes: Uint8Array }> {
     const { mimeType } = await this.#find(id);
@@ -130,8 +137,9 @@ export class FileResources {
     });
     const contents = captured.read(fresh.map(({ blob }) => blob));
     for (const one of fresh) {
-      const bytes = (await contents.next()).value?.[1] ?? Buffer.alloc(0);
-      await this.#keepOutput(session, one, bytes);
+      const next = await contents.next();
+      if (next.done) throw new StoreError('missing', `the content of output ${one.path} is missing`);
+      await this.#keepOutput(session, one, next.value[1]);
     }
     await this.#remove(stale, session);
   }
@@ -302,14 +310,9 @@ function problemOfMount(path: string): string | undefined {
   return Buffer.byteLength(path) > LONGEST_PATH ? `the path has over ${LONGEST_PATH} bytes` : undefined;
 }
 
-/**
- * Throws ManagedError where a path is one of the others, lies in one, or has one in it; file
- * systems may ignore case.
- */
+/** Throws ManagedError where a path is one of the others, lies in one, or has one in it. */
 function refuseOverlap(mount: string, others: readonly string[], param: string): void {
-  const folded = (path: string): string => `${path.normalize('NFC').toLowerCase()}/`;
-  const own = folded(mount);
-  const other = others.find((path) => folded(path).startsWith(own) || own.startsWith(folded(path)));
+  const other = others.find((path) => isInTheWay(path, mount));
   if (other !== undefined) throw invalid(`${param}: ${UPLOADS}/${other} is another resource of the session`, param);
 }
 

@@ -24,10 +24,10 @@ export type Sides = {
   /** The folder takes after the store, whatever is in it. */
   readonly readOnly: boolean;
   /**
-   * Tells whether an earlier version of a memory had the text: where another is newer, a worker
-   * died before it noted that both sides held this one.
+   * Tells whether a memory had the text after it had the one of `since`: where another is newer, a
+   * worker died before it noted that both sides held this one.
    */
-  readonly wasHeld: (memory: Memory, sha256: string) => boolean;
+  readonly wasHeld: (memory: Memory, sha256: string, since: string | undefined) => boolean;
 };
 
 const ORDER: readonly SyncStep['do'][] = ['keep', 'removeFile', 'deleteMemory', 'writeFile', 'writeMemory'];
@@ -47,7 +47,7 @@ function planPath({ base, local, remote, readOnly, wasHeld }: Sides, path: strin
   const takeRemote: SyncStep = memory ? { do: 'writeFile', path, memory } : { do: 'removeFile', path };
   if (readOnly || own === before) return takeRemote;
   const isOver = memory !== undefined && memory.sha256 !== before;
-  if (own !== undefined && isOver && wasHeld(memory, own)) return takeRemote;
+  if (own !== undefined && isOver && wasHeld(memory, own, before)) return takeRemote;
   if (own !== undefined) return { do: 'writeMemory', path, ...(memory && { memory }), isOver };
   return memory && !isOver ? { do: 'deleteMemory', path, memory } : takeRemote;
 }

@@ -1,6 +1,6 @@
 // Files and the resources of sessions as the SDK sees them, on staged sessions.
 import { toFile } from '@anthropic-ai/sdk';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Files } from '../../store/values/files.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { memoryStore } from '../support/memory-store.ts';
@@ -220,6 +220,17 @@ test('a message names a file: an image as base64, a text as text, and one that i
   expect(JSON.stringify(calls.find(([name]) => name === 'start')?.[3])).toContain('Remember me.');
   const { message } = await errorOf(client.beta.sessions.events.send(session.id, { events: [document('file_x')] }));
   expect(message).toContain('events.0.content.0.source');
+});
+
+test('a request that names a large file many times is refused before any is read (G66)', async () => {
+  const { client, session, store } = await withSession();
+  const { id: file_id } = await upload({ client }, 'large.txt', 'x'.repeat(8 * 1024 * 1024));
+  const document = { type: 'document' as const, source: { type: 'file' as const, file_id } };
+  const event = { type: 'user.message' as const, content: [document, document, document] };
+  const read = vi.spyOn(store, 'get');
+  const refused = await errorOf(client.beta.sessions.events.send(session.id, { events: [event, event, event] }));
+  expect(refused.status).toBe(413);
+  expect(read).not.toHaveBeenCalled();
 });
 
 test('outputs are listed with their session, once each, and downloaded; what changed is another file (G66)', async () => {

@@ -20,7 +20,7 @@ const sides = (base: string, local: string, remote: string, readOnly = false) =>
   local: new Map(local === '-' ? [] : [['/a', local]]),
   remote: new Map(remote === '-' ? [] : [['/a', memory(remote)]]),
   readOnly,
-  wasHeld: (_: Memory, sha256: string) => sha256 === 'earlier',
+  wasHeld: (_: Memory, sha256: string, since: string | undefined) => sha256 === 'earlier' && since !== 'later',
 });
 
 test.each([
@@ -39,6 +39,7 @@ test.each([
   ['1', 'earlier', '2', 'writeFile'],
   ['-', 'earlier', '2', 'writeFile'],
   ['1', 'earlier', '1', 'writeMemory'],
+  ['later', 'earlier', '2', 'writeMemory'],
 ])('last %s, in the folder %s, in the store %s: %s (G67)', (base, local, remote, expected) => {
   expect(planSync(sides(base, local, remote)).map((step) => step.do)).toEqual(expected ? [expected] : []);
 });
