@@ -203,6 +203,28 @@ describe('a folder', () => {
     expect(existsSync(join(cwd, 'secret'))).toBe(true);
   });
 
+  test('tells its model of 20 files that are no memories, counts the others, and repeats nothing (G67)', async () => {
+    const { open } = await openPlace();
+    const { run, folder } = open('sesn_a');
+    await run('glob', { pattern: '*', path: AT });
+    for (let n = 0; n < 30; n += 1) symlinkSync('nowhere', join(folder, `${n}`));
+    expect(await run('read', { file_path: `${AT}/missing` })).toMatch(/^failed: /);
+    const told = await run('glob', { pattern: '*.md', path: AT });
+    expect(told.match(/not kept as a memory/g)).toHaveLength(20);
+    expect(told).toContain('(and 10 more notes');
+    expect(await run('glob', { pattern: '*.md', path: AT })).not.toContain('not');
+    expect(await open('sesn_a').run('glob', { pattern: '*.md', path: AT })).not.toContain('not kept');
+  });
+
+  test('tells what a run that died could not tell (G67)', async () => {
+    const { open } = await openPlace();
+    const { run, folder } = open('sesn_a');
+    await run('glob', { pattern: '*', path: AT });
+    symlinkSync('nowhere', join(folder, 'link'));
+    await run('read', { file_path: `${AT}/missing` });
+    expect(await open('sesn_a').run('glob', { pattern: '*', path: AT })).toContain(`${AT}/link: not kept`);
+  });
+
   test('of an archived store keeps what it holds, and its model learns that it is not kept (G67)', async () => {
     const { open, memories, note } = await openPlace();
     const { run, folder } = open('sesn_a');
@@ -243,8 +265,10 @@ describe.each(confining)('commands in $kind', (sandbox) => {
     const { open, memories } = await openPlace(sandbox);
     await seed(memories, '/n', '0');
     const sessions = ['sesn_a', 'sesn_b'].map((name) => ({ name, ...open(name) }));
-    for (let n = 1; n <= 3; n += 1)
-      await Promise.all(sessions.map(({ name, run }) => run('bash', { command: `echo ${name} ${n} > ${AT}/n` })));
+    for (let n = 1; n <= 3; n += 1) {
+      const ran = sessions.map(({ name, run }) => run('bash', { command: `echo ${name} ${n} > ${AT}/n; echo written` }));
+      for (const output of await Promise.all(ran)) expect(output).toMatch(/^written(\n\(.*your text is the newest.*\))?$/);
+    }
     const versions = [...(await memories.versions()).values()];
     const texts = await Promise.all(versions.map(({ text }) => memories.readText(text!)));
     for (const { name } of sessions) for (const n of [1, 2, 3]) expect(texts).toContain(`${name} ${n}\n`);

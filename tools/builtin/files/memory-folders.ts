@@ -52,21 +52,32 @@ type State = z.output<typeof stateShape>;
 
 /**
  * Brings the session's folders and stores together. Returns notes for the model about what was not
- * kept, each of them once. Throws StoreError.
+ * kept, until they are among those that it `hasRead`, and again once they have ceased to hold.
+ * Throws StoreError.
  */
-export async function syncMemoryFolders(access: Access, mounts: Mounts): Promise<readonly string[]> {
+export async function syncMemoryFolders(
+  access: Access,
+  mounts: Mounts,
+  hasRead: ReadonlySet<string>,
+): Promise<readonly string[]> {
   const notes: string[] = [];
-  for (const mount of mounts.all) if (isMemory(mount)) notes.push(...(await syncFolder(access, mounts, mount)));
+  for (const mount of mounts.all)
+    if (isMemory(mount)) notes.push(...(await syncFolder(access, mounts, mount, hasRead)));
   return notes;
 }
 
 const isMemory = (mount: RunMount): mount is MemoryMount => mount.memory !== undefined;
 
-async function syncFolder(access: Access, mounts: Mounts, mount: MemoryMount): Promise<readonly string[]> {
+async function syncFolder(
+  access: Access,
+  mounts: Mounts,
+  mount: MemoryMount,
+  hasRead: ReadonlySet<string>,
+): Promise<readonly string[]> {
   const folder = toMachine(mounts, mount.path);
   const place = join(`${mounts.root}-state`, mount.memory.store);
   const sync = new FolderSync(access, mount, folder, join(place, 'state.json'));
-  return await withLock(place, { doing: `syncing ${mount.path}`, waitMs: LOCK_MS }, () => sync.run());
+  return await withLock(place, { doing: `syncing ${mount.path}`, waitMs: LOCK_MS }, () => sync.run(hasRead));
 }
 
 class FolderSync {
@@ -85,25 +96,28 @@ class FolderSync {
     this.#store = access.openStore(mount.memory.store);
   }
 
-  async run(): Promise<readonly string[]> {
+  async run(hasRead: ReadonlySet<string>): Promise<readonly string[]> {
     const { root } = this.#workspace;
     const isThere = realOf(root) !== null;
     mkdirSync(root, { recursive: true, mode: 0o700 });
     const state = this.#readState();
+    const known = new Set([...state.notes, ...hasRead]);
     // A folder that is gone was removed by no tool of the session: its memories stay.
     const base = new Map(isThere ? Object.entries(state.base) : []);
     const agreed = new Map(base);
     const found = await this.#scan();
-    if (found === null) return this.#finish(state, agreed);
+    if (found === null) return this.#finish(state, agreed, known);
     const versions = await this.#store.memories.versions();
     const remote = new Map([...memoriesOf(versions).values()].map((one) => [one.path, one]));
-    const wasHeld = ({ memory }: Memory, sha256: string): boolean =>
-      [...versions.values()].some((one) => one.memory === memory && one.text?.sha256 === sha256);
+    const wasHeld = ({ memory }: Memory, sha256: string, since: string | undefined): boolean => {
+      const texts = [...versions.values()].filter((one) => one.memory === memory).map(({ text }) => text?.sha256);
+      return texts.lastIndexOf(sha256) > texts.lastIndexOf(since ?? '');
+    };
     for (const path of found.skipped) [base, remote].forEach((side) => side.delete(path));
     const readOnly = this.#mount.access === 'read_only';
     const steps = planSync({ base, local: found.local, remote, readOnly, wasHeld });
     for (const step of steps) await this.#perform(step, agreed);
-    return this.#finish(state, agreed);
+    return this.#finish(state, agreed, known);
   }
 
   #readState(): State {
@@ -111,11 +125,11 @@ class FolderSync {
     return file.kind === 'read' ? file.value : { v: 1, base: {}, notes: [] };
   }
 
-  #finish(state: State, agreed: ReadonlyMap<string, string>): readonly string[] {
-    const notes = [...this.#notes];
+  #finish(state: State, agreed: ReadonlyMap<string, string>, known: ReadonlySet<string>): readonly string[] {
+    const notes = [...this.#notes].filter((note) => known.has(note));
     const next: State = { v: 1, base: Object.fromEntries(agreed), notes };
     if (JSON.stringify(next) !== JSON.stringify(state)) writeJsonFile(this.#stateFile, next, 'not durable');
-    return notes.filter((note) => !state.notes.includes(note));
+    return [...this.#notes].filter((note) => !known.has(note));
   }
 
   #note(path: string, why: string): void {
