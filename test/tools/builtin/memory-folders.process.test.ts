@@ -266,8 +266,11 @@ describe.each(confining)('commands in $kind', (sandbox) => {
     await seed(memories, '/n', '0');
     const sessions = ['sesn_a', 'sesn_b'].map((name) => ({ name, ...open(name) }));
     for (let n = 1; n <= 3; n += 1) {
-      const ran = sessions.map(({ name, run }) => run('bash', { command: `echo ${name} ${n} > ${AT}/n; echo written` }));
-      for (const output of await Promise.all(ran)) expect(output).toMatch(/^written(\n\(.*your text is the newest.*\))?$/);
+      const ran = sessions.map(({ name, run }) =>
+        run('bash', { command: `echo ${name} ${n} > ${AT}/n; echo written` }),
+      );
+      for (const output of await Promise.all(ran))
+        expect(output).toMatch(/^written(\n\(.*your text is the newest.*\))?$/);
     }
     const versions = [...(await memories.versions()).values()];
     const texts = await Promise.all(versions.map(({ text }) => memories.readText(text!)));
