@@ -58,7 +58,7 @@ export type {
   WaitingCall,
   WaitReason,
 } from '../workflows/contract/waits.ts';
-export type { SteeringRecord } from '../workflows/contract/steered.ts';
+export type { SessionLabels, SteeringRecord } from '../workflows/contract/steered.ts';
 export type {
   CompactionTrigger,
   Notice,
@@ -106,6 +106,7 @@ export type {
   RuleChanges,
   SessionHost,
   StoredMedium,
+  SystemMessage,
   TopUp,
 } from '../workflows/contract/session.ts';
 export type { ForWorkers } from '../workflows/contract/task-queue.ts';

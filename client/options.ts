@@ -97,6 +97,7 @@ export const knownOptions = {
     querySource: true,
     by: true,
     compact: true,
+    systemMessage: true,
     goalOnce: true,
   } satisfies KeysOf<StartOptions>,
   schedule: {

@@ -19,10 +19,15 @@ export const usdOf = (amount: string): number => Number(amount) / 100;
 /** Rounds US dollars half up to cents (G26); a sum of floats may lie a hair below the half. */
 export const formatCents = (usd: number): string => String(Math.round(Number((usd * 100).toFixed(6))));
 
+/** Finds a model in the catalogue by any of its names. */
+export function findFacts(model: string): ReturnType<typeof findCatalogueFacts> {
+  const found = findModel(model);
+  return 'name' in found ? findCatalogueFacts(found.name) : undefined;
+}
+
 /** Requires a list price of a model, which a budget is counted by. Throws ManagedError. */
 export function requirePrice(model: string): void {
-  const found = findModel(model);
-  if ('name' in found && findCatalogueFacts(found.name)) return;
+  if (findFacts(model)) return;
   const why = `model ${JSON.stringify(model.slice(0, 100))} has no list price: leave the budget out`;
   throw invalid(`budget: ${why}`, 'budget', 'model_not_budgetable');
 }

@@ -11,7 +11,6 @@ import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-
 import { WorkQueues } from '../client/faces/work-items.ts';
 import { Agents } from './agents.ts';
 import { Environments, placeOfEnvironment } from './environments.ts';
-import { unsupported } from './errors.ts';
 import { EventBus } from './events/bus.ts';
 import { FileResources } from './files/file-resources.ts';
 import { fileHandlers } from './files/handlers.ts';
@@ -281,7 +280,6 @@ function threadHandlers(parts: Parts) {
   } satisfies Partial<Record<ServedName, Handler>>;
 }
 
-const UNSERVED_EVENTS: ReadonlySet<unknown> = new Set(['system.message']);
 /** A call is found by its id, and clients send the thread back all the same (G17). */
 const ROUTED_EVENTS: ReadonlySet<unknown> = new Set([
   'user.tool_confirmation',
@@ -289,20 +287,15 @@ const ROUTED_EVENTS: ReadonlySet<unknown> = new Set([
   'user.tool_result',
 ]);
 
-/**
- * Refuses by name the events of the API that are not served yet, before their fields are read, and
- * leaves out fields that mean nothing here.
- */
+/** Leaves out fields that mean nothing here. */
 function readableEvents(body: unknown, field: 'events' | 'initial_events'): unknown {
   const events = (body as Readonly<Record<string, unknown>> | null)?.[field];
   if (!Array.isArray(events)) return body;
-  return { ...(body as object), [field]: events.map((event: unknown, at) => readableEvent(event, `${field}.${at}`)) };
+  return { ...(body as object), [field]: events.map(readableEvent) };
 }
 
-function readableEvent(event: unknown, path: string): unknown {
+function readableEvent(event: unknown): unknown {
   const { type } = (event ?? {}) as { readonly type?: unknown };
-  if (UNSERVED_EVENTS.has(type))
-    throw unsupported(`${path}.type`, `events of type "${String(type)}" are not served yet`);
   if (!ROUTED_EVENTS.has(type)) return event;
   const { session_thread_id: _, ...rest } = event as Readonly<Record<string, unknown>>;
   return rest;

@@ -4,7 +4,15 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasPacks, openShadowReading, readCapturedFolder } from '../client/faces/files.ts';
 import { TASK_QUEUE } from '../client/faces/basics.ts';
-import { callUntilAnswered, impatient, newestStepOf, update, UPDATES } from '../client/faces/outside.ts';
+import {
+  callUntilAnswered,
+  impatient,
+  newestStepOf,
+  sendSignal,
+  SIGNALS,
+  update,
+  UPDATES,
+} from '../client/faces/outside.ts';
 import { ClientProblem } from '../client/faces/start.ts';
 import { outputsOf } from '../client/faces/stored.ts';
 import type {
@@ -17,6 +25,7 @@ import type {
   PerdureClient,
   SessionDescription,
   SessionId,
+  SessionLabels,
   Store,
 } from '../client/faces/types.ts';
 import type { Env } from '../connection/data-folder.ts';
@@ -31,6 +40,8 @@ export type ManagedPorts = {
   as(name: string): ManagedActing;
   /** Gives a call that waits for an app or a worker its result, once. Throws ClientProblem. */
   giveResult(session: SessionId, result: GivenResult): Promise<void>;
+  /** Tells the session of labels that have changed; it needs no worker. Throws ClientProblem. */
+  relabel(session: SessionId, labels: SessionLabels, by: string): Promise<void>;
   /** Throws ClientProblem `no_session` for a session without a workflow. */
   describe(session: string): Promise<SessionDescription>;
   /** Returns the newest head, and the input of a step that is under way. */
@@ -77,6 +88,7 @@ export function managedPorts(
       const workers = () => ports.describe(session);
       return update({ temporal: client, session, name: UPDATES.giveResult, arg, workers });
     },
+    relabel: (session, labels, by) => sendSignal(client, session, SIGNALS.relabel, [{ labels, by }]),
     describe: (session) => ports.describe(session),
     newestStep: (session) =>
       callUntilAnswered(client, `read session ${session}`, () => newestStepOf(client, session), impatient),

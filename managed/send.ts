@@ -4,11 +4,12 @@ import type {
   BetaManagedAgentsSendSessionEvents,
   BetaManagedAgentsUserMessageEvent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { isOfWorker, parsePrompt } from '../client/faces/outside.ts';
+import { isOfWorker, LONGEST_SYSTEM_MESSAGE, parsePrompt } from '../client/faces/outside.ts';
 import { storeTextBody } from '../client/faces/stored.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { GoalOnce, Prompt, PromptBlock } from '../client/faces/types.ts';
+import type { GoalOnce, Prompt, PromptBlock, SystemMessage } from '../client/faces/types.ts';
 import { optionsOfAgent } from './agent-options.ts';
+import { findFacts } from './budgets.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { isOpen, outcomeProblem } from './events/outcome-parts.ts';
 import { interruptId } from './events/parts.ts';
@@ -66,6 +67,7 @@ export async function sendEvents(
   const found = await parts.sessions.find(session);
   refuseEnded(found);
   for (const [at, event] of events.entries()) checkEvent(event, at);
+  const system = await systemMessageOf(parts, found, { events, ids });
   if (isAtBudget(found)) refuseAtBudget(events);
   await checkWaits(parts, { found, lease, events });
   await checkOutcomes(parts, { found, events, ids });
@@ -74,10 +76,13 @@ export async function sendEvents(
     for (const [at, event] of events.entries()) {
       const id = ids[at]!;
       const isFollowing = sent.some(isOpening);
-      if (event.type === 'user.message') sent.push(await sendMessage(parts, found, by, { id, content: event.content }));
+      const related = at === events.length - 2 ? system : undefined;
+      if (event.type === 'user.message')
+        sent.push(...(await sendMessage(parts, found, by, { id, content: event.content, system: related })));
       else if (event.type === 'user.define_outcome') sent.push(await sendOutcome(parts, found, by, { id, event }));
-      else if (isSettling(event)) sent.push(await sendSettling(parts, { found, by, lease, event, at }));
-      else sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
+      else if (isSettling(event))
+        sent.push(...(await sendSettling(parts, { found, by, lease, event, at, system: related })));
+      else if (event.type === 'user.interrupt') sent.push(await sendInterrupt(parts, found, by, { id, isFollowing }));
     }
   } catch (error) {
     if (error instanceof ClientProblem && error.kind === 'closed') throw archivedProblem(session);
@@ -123,6 +128,7 @@ function refuseEnded(found: FoundSession): void {
 
 function checkEvent(event: SentEvent, at: number): void {
   if (isSettling(event)) return checkSettling(event, at);
+  if (event.type === 'system.message') return;
   if (event.type === 'user.message') {
     parsePrompt(promptOf(event.content, `events.${at}.content`));
     return;
@@ -131,6 +137,39 @@ function checkEvent(event: SentEvent, at: number): void {
   const param = `events.${at}.session_thread_id`;
   if (event.session_thread_id) throw unsupported(param, 'an interrupt ends all threads: leave it out');
 }
+
+/**
+ * Returns the request's system message, which goes with the event before it (G46); undefined
+ * without one. Throws ManagedError.
+ */
+async function systemMessageOf(
+  { stored }: SendParts,
+  { item }: FoundSession,
+  { events, ids }: Pick<Sending, 'events' | 'ids'>,
+): Promise<SystemMessage | undefined> {
+  const at = events.findIndex(({ type }) => type === 'system.message');
+  const event = events[at];
+  if (event?.type !== 'system.message') return undefined;
+  const refuse = (why: string, code?: string): ManagedError =>
+    invalid(`Invalid system.message event at events[${at}]: ${why}`, `events.${at}`, code);
+  if (at !== events.length - 1) throw refuse('it must be the last event of a request, and the only one of its type');
+  const before = events[at - 1]?.type;
+  if (before === undefined || !ACCOMPANIED.has(before)) throw refuse(`it must follow a ${[...ACCOMPANIED].join(', ')}`);
+  const { id: model } = (await stored.sessionAgent(item.agent)).model;
+  if (!findFacts(model)?.systemMessages)
+    throw refuse(`model ${model} takes no system messages`, 'model_does_not_support_mid_conversation_system');
+  const text = event.content.map((block) => block.text).join('\n');
+  if (text.trim() === '') throw refuse('it has no text');
+  if (text.length > LONGEST_SYSTEM_MESSAGE)
+    throw refuse(`it has ${text.length} characters: give at most ${LONGEST_SYSTEM_MESSAGE}`);
+  return { id: ids[at]!, text };
+}
+
+const ACCOMPANIED: ReadonlySet<SentEvent['type']> = new Set([
+  'user.message',
+  'user.custom_tool_result',
+  'user.tool_result',
+]);
 
 /**
  * A session that waits for a person or an app takes no message before that is settled (G45): an
@@ -148,8 +187,11 @@ async function checkWaits(
   for (const [at, event] of events.entries()) {
     if (event.type === 'user.interrupt') open = [];
     else if (isOpening(event)) refuseWhileWaiting(open, event, at);
-    else {
-      findTarget(timeline, { event, at, lease });
+    else if (event.type !== 'system.message') {
+      const target = findTarget(timeline, { event, at, lease });
+      const isOfThread = target.kind === 'open' && target.wait.thread !== undefined;
+      if (isOfThread && events[at + 1]?.type === 'system.message')
+        throw unsupported(`events.${at + 1}`, 'a result of a thread’s call takes no system message');
       const call = calledBy(event);
       if (settled.has(call)) throw invalid(`Invalid ${event.type} event at events[${at}]: ${call} is settled twice`);
       settled.add(call);
@@ -202,12 +244,16 @@ function refuseWhileWaiting(open: readonly string[], { type }: OpeningEvent, at:
   throw invalid(`Invalid ${type} event at events[${at}]: ${why}`, `events.${at}`, 'session_requires_action');
 }
 
-/** The event is processed when it is stored, which it is by now. */
-async function sendSettling(parts: SendParts, sending: Parameters<typeof settle>[1]): Promise<StoredEvent> {
+/** Events that settle are processed when they are stored, which they are by now. */
+async function sendSettling(parts: SendParts, sending: Parameters<typeof settle>[1]): Promise<StoredEvent[]> {
+  const { found, system, at } = sending;
   const fact = await settle(parts, sending);
-  parts.bus.publish(sending.found.id, {});
-  const [event] = await parts.timelines.write([fact]);
-  return event as StoredEvent;
+  parts.bus.publish(found.id, {});
+  const facts = system ? (await parts.sessions.timeline(found)).facts : [];
+  const related = facts.filter(({ id }) => id === system?.id);
+  if (system && related.length === 0)
+    throw invalid(`Invalid system.message event at events[${at + 1}]: the result before it was taken without it`);
+  return (await parts.timelines.write([fact, ...related])) as StoredEvent[];
 }
 
 function promptOf(content: readonly MessageBlock[], path: string): readonly PromptBlock[] {
@@ -220,16 +266,20 @@ function promptOf(content: readonly MessageBlock[], path: string): readonly Prom
   });
 }
 
-type Message = { readonly id: string; readonly content: readonly MessageBlock[] };
+type Message = {
+  readonly id: string;
+  readonly content: readonly MessageBlock[];
+  readonly system: SystemMessage | undefined;
+};
 
 async function sendMessage(
   parts: SendParts,
   found: FoundSession,
   by: string,
-  { id, content }: Message,
-): Promise<StoredEvent> {
+  { id, content, system }: Message,
+): Promise<StoredEvent[]> {
   const prompt = promptOf(content, 'content');
-  await openTurn(parts, found, by, { id, prompt });
+  await openTurn(parts, found, by, { id, prompt, system });
   const { text, media } = parsePrompt(prompt);
   const event: StoredEvent = {
     id,
@@ -237,8 +287,9 @@ async function sendMessage(
     content: media.length === 0 ? [{ type: 'text', text }] : withoutRedacted(content),
     processed_at: null,
   };
-  parts.bus.publish(found.id, { queued: event });
-  return event;
+  const related = system ? [queueSystem(system)] : [];
+  for (const queued of [event, ...related]) parts.bus.publish(found.id, { queued });
+  return [event, ...related];
 }
 
 type OutcomeEvent = { readonly id: string; readonly event: Extract<OpeningEvent, { type: 'user.define_outcome' }> };
@@ -267,14 +318,19 @@ async function sendOutcome(
   };
 }
 
-type Opening = { readonly id: string; readonly prompt: Prompt; readonly goalOnce?: GoalOnce };
+type Opening = {
+  readonly id: string;
+  readonly prompt: Prompt;
+  readonly goalOnce?: GoalOnce;
+  readonly system?: SystemMessage | undefined;
+};
 
 /** Sends what opens a turn; the message's id is its event's id. */
 async function openTurn(
   { ports, stored, sessions, queues }: SendParts,
   { id: session, item }: FoundSession,
   by: string,
-  { id, prompt, goalOnce }: Opening,
+  { id, prompt, goalOnce, system }: Opening,
 ): Promise<void> {
   const cwd = await ports.openWorkspace(session);
   const environment = await sessions.environmentOf(item);
@@ -287,7 +343,8 @@ async function openTurn(
     workerTools: ports.workerTools,
   });
   if (!item.isStarted) await sessions.noteStart(session, by);
-  const facts = { session, messageId: id, ifNew, querySource: 'api', ...(goalOnce && { goalOnce }) } as const;
+  const more = { ...(goalOnce && { goalOnce }), ...(system && { systemMessage: system }) };
+  const facts = { session, messageId: id, ifNew, querySource: 'api', ...more } as const;
   await ports.as(by).start(prompt, facts);
   await sessions.noteStarted(session, by);
   if (!item.isStarted) {
@@ -297,6 +354,13 @@ async function openTurn(
   }
   if (environment.config.type === 'self_hosted') await queues.of(environment.id).ensure(session, by);
 }
+
+const queueSystem = ({ id, text }: SystemMessage): StoredEvent => ({
+  id,
+  type: 'system.message',
+  content: [{ type: 'text', text }],
+  processed_at: null,
+});
 
 /** JSON has no undefined, so that the blocks have the SDK's type as they were sent. */
 const withoutRedacted = (content: readonly MessageBlock[]): SentContent =>

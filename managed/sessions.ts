@@ -23,13 +23,13 @@ import type { FileResources } from './files/file-resources.ts';
 import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
+import { diffLabels, earlyUpdates, noteUpdate } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
 import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { defineRoster, rosterOf } from './rosters.ts';
-import { patchMetadata } from './shapes/parse.ts';
 import {
   type AgentChoice,
   isWithin,
@@ -213,18 +213,38 @@ export class Sessions {
     const { budget } = body;
     const amount = budget?.max_list_cost.amount;
     const hadWorkflow = budget === undefined || (await this.#changeBudget(id, by, amount));
+    const isOpen = await this.#tellLabels(id, by, body);
     await this.change(id, by, (current) => {
       refuseArchived(id, current);
       const { budget: before, ...item } = current;
       const nextBudget = budget === undefined ? before : amount;
-      const title = body.title === undefined ? item.title : body.title;
-      const metadata = patchMetadata(item.metadata, body.metadata);
-      return { ...item, ...(nextBudget !== undefined && { budget: nextBudget }), title, metadata };
+      const changed = diffLabels(current, body);
+      const update = { ...changed, ...(nextBudget !== before && { budget: nextBudget ?? null }) };
+      return {
+        ...item,
+        ...(nextBudget !== undefined && { budget: nextBudget }),
+        ...changed,
+        ...(isOpen === undefined && noteUpdate(item, update, this.#parts.ports.now())),
+      };
     });
     const found = await this.find(id);
     // A first message has begun the workflow meanwhile.
     if (!hadWorkflow && found.description) await this.bringBudget(id, by, amount);
     return this.show(found);
+  }
+
+  /**
+   * Tells the session's workflow of labels before they change, so that each stored change has its
+   * event. Returns whether the workflow is open; undefined without one. Throws ManagedError,
+   * ClientProblem.
+   */
+  async #tellLabels(id: string, by: string, body: z.output<typeof sessionUpdate>): Promise<boolean | undefined> {
+    const { item, description } = await this.find(id);
+    refuseArchived(id, item);
+    const labels = diffLabels(item, body);
+    const isOpen = description?.status === 'open';
+    if (isOpen && Object.keys(labels).length > 0) await this.#parts.ports.relabel(id as SessionId, labels, by);
+    return description === null ? undefined : isOpen;
   }
 
   /**
@@ -379,8 +399,9 @@ export class Sessions {
     const { timelines } = this.#parts;
     const timeline = description === null ? await timelines.upTo(id, null) : await timelines.newest(id);
     const { name } = await this.#parts.stored.sessionAgent(found.item.agent);
-    const facts = [...timeline.facts.map((fact) => withAgentName(fact, name)), ...endOutside(found, timeline.facts)];
-    return { ...timeline, facts };
+    const own = timeline.facts.map((fact) => withAgentName(fact, name));
+    const facts = [...earlyUpdates(id, found.item, own[0]), ...own];
+    return { ...timeline, facts: [...facts, ...endOutside(found, facts)] };
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LARGEST_GIVEN, LONGEST_REASON, messageBody, parsePrompt } from '../client/faces/outside.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { OutsideResult, PromptBlock, SessionId } from '../client/faces/types.ts';
+import type { OutsideResult, PromptBlock, SessionId, SystemMessage } from '../client/faces/types.ts';
 import { wasOffered, type WorkQueues } from '../client/faces/work-items.ts';
 import { requireCounting } from './callers.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
@@ -46,7 +46,12 @@ type About = {
   readonly lease: SessionLease | undefined;
 };
 
-type Sending = About & { readonly found: FoundSession; readonly by: string };
+type Sending = About & {
+  readonly found: FoundSession;
+  readonly by: string;
+  /** The system message that goes with the result. */
+  readonly system: SystemMessage | undefined;
+};
 
 /** The current target of an event. `early`: its call does not wait yet. */
 type Target =
@@ -194,13 +199,13 @@ const nameIn = ({ entry, settles = '' }: EventFact): string => (entry?.kind === 
 /** Somebody else may have been faster, or the session has not listed the call yet. */
 async function apply(
   ports: ManagedPorts,
-  { found, by, event }: Sending,
+  { found, by, event, system }: Sending,
   { call, thread }: OpenWait,
   result: OutsideResult | undefined,
 ): Promise<void> {
   const session = (thread ?? found.id) as SessionId;
   try {
-    if (result) await ports.giveResult(session, { call, result, by });
+    if (result) await ports.giveResult(session, { call, result, by, ...(system && { system }) });
     else if (event.type === 'user.tool_confirmation' && event.result === 'allow')
       await ports.as(by).approve(session, call, { by });
     else await ports.as(by).deny(session, call, reasonOf(event), { by });

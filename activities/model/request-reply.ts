@@ -92,9 +92,9 @@ type RequestAttempt = {
 
 async function requestOnce(prepared: PreparedStep): Promise<RequestAttempt> {
   const { deps, attempt, input, config, chosen, live, base, preamble } = prepared;
-  const { messages, ids } = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
+  const { ids, ...sent } = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
   const canBind = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
-  const plain = buildRequest(config, chosen, { ...input, preamble, messages, canBind });
+  const plain = buildRequest(config, chosen, { ...input, ...sent, preamble, canBind });
   const { iteration } = input;
   if (!prepared.paused)
     live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });

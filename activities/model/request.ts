@@ -8,6 +8,7 @@ import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { ModelFacts, Models } from '../../store/model-facts.ts';
 import { joinSystemPrompt, type Preamble, type Telling } from '../../store/transcript/preamble.ts';
 import { withoutServerTools } from '../../store/transcript/server-tools.ts';
+import { wellFormedText } from '../../system/text.ts';
 import type { ModelRequest } from '../model-deps.ts';
 import { changesTools, hasSummarisedChanges } from '../../store/transcript/system-message.ts';
 
@@ -17,6 +18,8 @@ const ephemeral = { type: 'ephemeral' } as const;
 type RequestParts = Pick<CallModel, 'cap' | 'taskRemaining'> & {
   readonly preamble: Preamble;
   readonly messages: readonly MessageParam[];
+  /** More of the system prompt, after the part that the cache keeps. */
+  readonly system?: readonly string[];
   /** Whether the server has not refused the binding of thinking to what stands before it. */
   readonly canBind: boolean;
 };
@@ -24,13 +27,13 @@ type RequestParts = Pick<CallModel, 'cap' | 'taskRemaining'> & {
 export function buildRequest(
   config: RunConfig,
   { model, primary }: ChosenModel,
-  { preamble: { system, tools }, messages, cap, taskRemaining, canBind }: RequestParts,
+  { preamble, messages, system = [], cap, taskRemaining, canBind }: RequestParts,
 ): ModelRequest {
   const wanted = thinkingFor(model, config.thinkingTokens, { cap, primary });
   const thinking = model.checksPrefix && canBind ? dropUnboundThinking(wanted) : wanted;
   // The API kept counting through its own summaries (L11).
   const remaining = beginsWithSummary(messages) ? undefined : taskRemaining;
-  const offered = withoutServerTools(tools, model);
+  const offered = withoutServerTools(preamble.tools, model);
   const output = { ...effortFor(model, config.effort), ...taskBudget(config.rules.taskBudget, remaining) };
   return {
     model: model.name,
@@ -38,7 +41,10 @@ export function buildRequest(
     stream: true,
     ...(thinking ? { thinking } : {}),
     ...(Object.keys(output).length > 0 ? { output_config: output } : {}),
-    system: [{ type: 'text', text: joinSystemPrompt(system), cache_control: ephemeral }],
+    system: [
+      { type: 'text', text: joinSystemPrompt(preamble.system), cache_control: ephemeral },
+      ...system.map((text) => ({ type: 'text' as const, text: wellFormedText(text) })),
+    ],
     ...(offered.length > 0 ? { tools: [...offered] } : {}),
     messages: withBreakpoints(messages),
   };

@@ -95,12 +95,13 @@ async function buildAsideRequest(
   const served = asServed(chosen.model, models);
   const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
   const question: Entry = { kind: 'user', id: 'aside' as MessageId, body: { kind: 'text', text } };
-  const { messages } = await transcripts.messages({ ...extended, added: [...extended.added, question] }, served);
+  const withQuestion = { ...extended, added: [...extended.added, question] };
+  const { messages, system: besides } = await transcripts.messages(withQuestion, served);
   const preamble = { system, tools: toolsIn(extended, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;
   const canBind = !models.isRefused(chosen.model.name, REFUSABLE.binding);
-  const parts = { preamble, messages, cap, canBind, ...present({ taskRemaining }) };
+  const parts = { preamble, messages, system: besides, cap, canBind, ...present({ taskRemaining }) };
   return endRequest(buildRequest(config, chosen, parts));
 }
 

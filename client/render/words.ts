@@ -134,6 +134,8 @@ export function noticeText(notice: Notice): string {
       return `hook ${oneLine(notice.hook, 60)} failed and changes nothing: ${oneLine(notice.detail, 300)}`;
     case 'workers_silent':
       return `${notice.items} items of work in a row ended without a heartbeat: what your dispatcher starts for an item may fail, or return at once`;
+    case 'system_message':
+      return `system message: ${oneLine(notice.text, 300)}`;
     case 'preamble_changed':
       return preambleChanged(notice);
     case 'forked':

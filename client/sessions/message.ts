@@ -1,13 +1,14 @@
 // Makes the message that carries a user's text into a session: a short text travels with the
 // signal, a longer one is stored first and travels by hash.
 import { type QuerySource, querySourceProblem } from '../../workflows/contract/facts.ts';
-import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
+import { isName, LONGEST_NAME, type MessageBody, systemTextProblem } from '../../workflows/contract/people.ts';
 import { traceparentProblem } from '../../workflows/contract/ids.ts';
 import {
   type CompactionRequest,
   LONGEST_INSTRUCTIONS,
   type OptionChanges,
   type RunOptions,
+  type SystemMessage,
   type UserMessage,
 } from '../../workflows/contract/session.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
@@ -38,6 +39,7 @@ type MessageFacts = {
   readonly by?: string | undefined;
   readonly querySource?: QuerySource | undefined;
   readonly compact?: CompactionRequest | undefined;
+  readonly systemMessage?: SystemMessage | undefined;
   readonly goalOnce?: GoalOnce | undefined;
 };
 
@@ -55,14 +57,15 @@ export async function messageOf(
     traceparentProblem(traceparent) ??
     (options && (await findWrongOption(options))) ??
     (how.goalOnce && goalOnceProblem(how.goalOnce)) ??
-    instructionsProblem(how.compact);
+    instructionsProblem(how.compact) ??
+    (how.systemMessage && systemTextProblem(how.systemMessage));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const checked = parseMessageId(id);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   const body = await messageBody(client.store, read);
-  const { querySource = client.querySource ?? 'sdk', compact, goalOnce } = how;
+  const { querySource = client.querySource ?? 'sdk', compact, goalOnce, systemMessage: system } = how;
   const goal = goalOnce && { rubric: await storeTextBody(client.store, goalOnce.rubric), rounds: goalOnce.rounds };
-  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...present({ compact, goal }) };
+  const facts = { ...(traceparent && { traceparent }), ...(by && { by }), ...present({ compact, goal, system }) };
   return { id: checked, body, ...changes, ...facts, querySource };
 }
 

@@ -7,6 +7,7 @@ import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';
 import {
   type CompactionRequest,
+  type SystemMessage,
   TASK_QUEUE,
   type RunOptions,
   type SessionInput,
@@ -126,6 +127,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     by,
     querySource,
     compact,
+    systemMessage,
     goalOnce,
     ...changes
   } = start;
@@ -142,6 +144,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
     by,
     querySource,
     compact,
+    systemMessage,
     goalOnce,
   };
   const message = await messageOf(client, task, facts);
@@ -224,6 +227,8 @@ export type StartOptions = OptionChanges &
     readonly traceparent?: string;
     /** Requests a compaction in place of a prompt: the model is not asked (L10). */
     readonly compact?: CompactionRequest;
+    /** Read by the model after the prompt as its system prompt is, from then on (G46). */
+    readonly systemMessage?: SystemMessage;
     /** The goal of the run that takes the prompt, in the place of the options’ (X10). */
     readonly goalOnce?: GoalOnce;
   };

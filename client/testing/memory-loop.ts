@@ -28,7 +28,7 @@ import type { CallResult, Event, Move, PerformedMove, TakenPreparation } from '.
 import { bringGoal, gradingInput } from '../../workflows/machine/goals.ts';
 import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
-import { userAppend } from '../../workflows/machine/transitions.ts';
+import { userAppends } from '../../workflows/machine/transitions.ts';
 
 /**
  * `state` is the machine's state at the run's end. `steps` counts those of the conversation so far.
@@ -69,7 +69,7 @@ export async function memoryLoop(
   const { config, rules } = opened;
   const message = { id, body: { kind: 'text', text }, ...present({ goal: goalOfOptions(options) }) } as const;
   const runStarted = { kind: 'run_started', run: number, config, at: 0 } as const;
-  const initial = initialState(after?.head ?? null, [runStarted, userAppend(message)], after?.state);
+  const initial = initialState(after?.head ?? null, [runStarted, ...userAppends(message)], after?.state);
   const performer = new MovePerformer({ deps, chain, config, rules, steps });
   const perform = (move: PerformedMove, state: RunState): Promise<Event> => performer.perform(move, state);
   const { state, terminal, append } = await runLoop({ ...initial, ...bringGoal([message]) }, () => rules, {

@@ -1,7 +1,5 @@
-// The events of a session's budget (G69): the pause of a run that has reached it, the end of the
-// pause, and changes of the budget.
-import type { BudgetEntry, SteeringRecord } from '../../client/faces/types.ts';
-import { budgetOfUsd } from '../budgets.ts';
+// The events of a session's budget (G69): the pause of a run that has reached it, and its end.
+import type { BudgetEntry } from '../../client/faces/types.ts';
 import { threadId } from '../ids.ts';
 import { type Part, partId, type Projection, type Step } from './parts.ts';
 import { idleParts, usageOf, withUnderWay } from './run-end.ts';
@@ -37,14 +35,4 @@ function resumeParts(projection: Projection): Step {
   const type = 'session.status_running';
   const id = partId(projection, projection.position, 'running');
   return { parts: [{ id, type, make: (about) => ({ ...about, type }) }], next: { isAtBudget: false } };
-}
-
-/** Returns null where the options that a person has set leave the budget as it was. */
-export function budgetUpdate(projection: Projection, { changes = {} }: SteeringRecord): Step | null {
-  const { sessionBudgetUsd: budgetUsd } = changes;
-  if (budgetUsd === undefined || budgetUsd === projection.budgetUsd) return null;
-  const type = 'session.updated';
-  const budget = budgetOfUsd(budgetUsd);
-  const id = partId(projection, projection.position, 'updated');
-  return { parts: [{ id, type, make: (about) => ({ ...about, type, budget }) }], next: { budgetUsd } };
 }

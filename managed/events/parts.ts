@@ -3,7 +3,15 @@
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { noSpend } from '../../client/faces/contract.ts';
 import { placeInName } from '../../client/faces/outside.ts';
-import type { Bodies, CallJudgement, Entry, MessageBody, Spend, WaitReason } from '../../client/faces/types.ts';
+import type {
+  Bodies,
+  CallJudgement,
+  Entry,
+  MessageBody,
+  SessionLabels,
+  Spend,
+  WaitReason,
+} from '../../client/faces/types.ts';
 import { eventId, isId } from '../ids.ts';
 
 type Event = BetaManagedAgentsSessionEvent;
@@ -114,6 +122,8 @@ export type Projection = {
   readonly spending: Spending;
   /** The share of `spending` that agents of threads took. */
   readonly spentInThreads: Spend;
+  /** The session's labels as far as changes have told them. */
+  readonly labels: SessionLabels;
   /** US dollars (G69); null without a budget. */
   readonly budgetUsd: number | null;
   /** The run under way waits at the budget. */
@@ -139,6 +149,7 @@ export const emptyProjection = (session: string): Projection => ({
   silent: '',
   spending: { spend: noSpend, ms: 0 },
   spentInThreads: noSpend,
+  labels: {},
   budgetUsd: null,
   isAtBudget: false,
   underWay: { at: 0, spend: noSpend },

@@ -3,10 +3,10 @@
 // bytes. Parts of an entry have a fixed order, and times strictly increase.
 import { addSpend, noSpend } from '../../client/faces/contract.ts';
 import { rewoundIn } from '../../client/faces/stored.ts';
-import type { Entry, GradedNotice, Notice, Outcome } from '../../client/faces/types.ts';
+import type { Entry, GradedNotice, Notice, Outcome, SystemMessage } from '../../client/faces/types.ts';
 import { noticeText } from '../../client/faces/words.ts';
 import { eventId, formatMicros } from '../ids.ts';
-import { budgetParts, budgetUpdate } from './budget-parts.ts';
+import { budgetParts } from './budget-parts.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';
 import {
   callEventId,
@@ -25,6 +25,7 @@ import { definedPart, gradedParts, gradingParts, ungradedParts } from './outcome
 import { callPart, replyParts } from './reply-parts.ts';
 import { endParts, usageOf } from './run-end.ts';
 import { threadEndParts, threadOf } from './thread-parts.ts';
+import { updateOf } from './updates.ts';
 import { runningPart, settledParts, waitParts, withdrawnParts } from './wait-parts.ts';
 
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
@@ -131,7 +132,14 @@ function noticeParts(projection: Projection, notice: Notice): Step {
   if (notice.kind === 'workers_silent') return silentParts(projection, notice);
   if (notice.kind === 'grading') return gradingParts(projection, notice.round);
   if (notice.kind === 'graded') return withGraderSpend(projection, notice, gradedParts(projection, notice));
+  if (notice.kind === 'system_message') return { parts: [systemPart(projection, notice)], next: {} };
   return { parts: [], next: {} };
+}
+
+function systemPart({ session }: Projection, { id, text }: SystemMessage): Part {
+  const type = 'system.message';
+  const content = [{ type: 'text' as const, text }];
+  return { id: messageEventId(session, id), type, make: (about) => ({ ...about, type, content }) };
 }
 
 /** What a grading took is a part of what its run has taken so far. */
@@ -200,7 +208,7 @@ function steeredParts(projection: Projection, entry: Extract<Entry, { kind: 'ste
     const next = { branch: rewound.from, reply: null, waiting: [], threads: endAll(projection) };
     return { parts: [], next };
   }
-  const update = budgetUpdate(projection, entry.steered);
+  const update = updateOf(projection, entry.steered);
   if (update) return update;
   if (entry.steered.action !== 'interrupt') return { parts: [], next: {} };
   const part: Part = {

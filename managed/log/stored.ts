@@ -10,7 +10,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { parseStored, StoreError } from '../../client/faces/sessions.ts';
 import { Memories, MEMORY_STORES, ResourceLog } from '../../client/faces/stored.ts';
-import type { Hash, MessageBody, Resources, Store } from '../../client/faces/types.ts';
+import type { Hash, MessageBody, Resources, SessionLabels, Store } from '../../client/faces/types.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 
 /** The parts of an agent that a version fixes. */
@@ -45,6 +45,8 @@ export type SessionItem = {
    * could note the start; absent before.
    */
   readonly isStarting?: true;
+  /** The first changes of a session that has no transcript to hold them. */
+  readonly updates?: readonly SessionUpdate[];
   /** Whether runs show attached files (G66); absent for sessions in sandboxes elsewhere. */
   readonly hasFiles?: true;
   /** By the session of each thread that was archived, when that was. */
@@ -54,6 +56,11 @@ export type SessionItem = {
   /** Whether a workflow was started: a session without messages has none (G3). */
   readonly isStarted: boolean;
 };
+
+/**
+ * The changes of one request. `at`: milliseconds since the epoch. `budget`: cents; null without one.
+ */
+export type SessionUpdate = SessionLabels & { readonly at: number; readonly budget?: string | null };
 
 export type MemoryStoreItem = Omit<BetaManagedAgentsMemoryStore, 'id' | 'type'>;
 

@@ -95,6 +95,11 @@ const toolResult = z.strictObject({
   is_error: z.boolean().nullable().optional(),
 });
 
+const systemMessage = z.strictObject({
+  type: z.literal('system.message'),
+  content: z.array(text).min(1).max(MOST_BLOCKS),
+});
+
 const sentEvent = z.discriminatedUnion('type', [
   userMessage,
   defineOutcome,
@@ -102,6 +107,7 @@ const sentEvent = z.discriminatedUnion('type', [
   confirmation,
   customResult,
   toolResult,
+  systemMessage,
 ]);
 export type SentEvent = z.output<typeof sentEvent>;
 

@@ -158,6 +158,7 @@ export const notice = standFor<Notice>()(
       items: wholeNumber.describe('items in a row whose workers sent no heartbeat'),
       at: z.number().describe('milliseconds since the epoch'),
     }),
+    textNotice('system_message', ['id', 'text']),
     z.strictObject({
       kind: z.literal('preamble_changed'),
       parts: z
@@ -220,6 +221,7 @@ export const steered = standFor<SteeringRecord>()(
       'repair',
       'rewind',
       'move',
+      'relabel',
     ]),
     at: z.number().describe('milliseconds since the epoch'),
     by: z.string().optional().describe('whoever did it; absent where nobody said it'),
@@ -231,6 +233,10 @@ export const steered = standFor<SteeringRecord>()(
       .readonly()
       .optional()
       .describe('options that were set as well, whose values are not told'),
+    labels: z
+      .strictObject({ title: z.string().nullable().optional(), metadata: z.record(z.string(), z.string()).optional() })
+      .optional()
+      .describe('title and metadata of a managed session, as far as they were changed'),
     rewound: z
       .strictObject({
         from: z.string().describe('the head that was left behind'),

@@ -154,6 +154,7 @@ const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
   hook_failed: true,
   workers_silent: true,
   preamble_changed: true,
+  system_message: true,
   forked: true,
   host_changed: true,
 };

@@ -5,11 +5,15 @@ import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
 import type { SentNames } from '../configuration.ts';
 import { type Entries, type EntryAt, type Fold, foldEntries } from '../view/fold.ts';
 import type { Telling } from './preamble.ts';
+import { isSystemMessage } from './system-message.ts';
 
 /** A closed stretch, `to` not included, and the short form that is shown in its place. */
 export type Stretch = { readonly from: number; readonly to: number; readonly short: string };
 
-/** The last boundary, with its `from` and `prompts` within bounds (L5), and its position. */
+/**
+ * The last boundary, with its `from` and `prompts` within bounds (L5), and its position. System
+ * messages from before it are among the prompts.
+ */
 export type Bounds = Pick<BoundaryEntry, 'summary' | 'prompts' | 'from' | 'tasks' | 'signed'> & { readonly at: number };
 
 export type Marks = {
@@ -55,6 +59,8 @@ type MarksState = {
   snipped: Set<number>;
   cut: Map<number, number>;
   unanswered: number[];
+  /** The positions of system messages (G46). */
+  system: number[];
   bareBefore: number;
   epochAt: number;
   telling: Telling;
@@ -76,6 +82,7 @@ const marksFold: Fold<MarksState> = {
     snipped: new Set(),
     cut: new Map(),
     unanswered: [],
+    system: [],
     bareBefore: 0,
     epochAt: -1,
     telling: {},
@@ -92,6 +99,7 @@ const marksFold: Fold<MarksState> = {
     snipped: new Set(state.snipped),
     cut: new Map(state.cut),
     unanswered: [...state.unanswered],
+    system: [...state.system],
     waiting: [...state.waiting],
   }),
   add(state, entry, position, at) {
@@ -114,7 +122,7 @@ function addMark(state: MarksState, entry: Entry, position: number, at: EntryAt)
       if (entry.why === 'refused' || entry.why === 'summary_refused') state.refusedAt = position;
       return;
     case 'boundary':
-      state.boundary = boundsOf(entry, position, at);
+      state.boundary = boundsOf(entry, position, { at, system: state.system });
       state.bareBefore = Math.max(state.bareBefore, clampPosition(entry.bareBefore ?? 0, position));
       state.staged = [];
       return;
@@ -133,6 +141,7 @@ function addMark(state: MarksState, entry: Entry, position: number, at: EntryAt)
     case 'user':
     case 'notice':
       state.unanswered.push(position);
+      if (isSystemMessage(entry)) state.system.push(position);
       return;
     case 'reply':
       state.unanswered = [];
@@ -168,7 +177,15 @@ function addRunEnd(state: MarksState, entry: Extract<Entry, { kind: 'run_ended' 
 }
 
 export function readMarks(entries: Entries): Marks {
-  const { committed, names, unanswered: _, open: _open, waiting: _waiting, ...state } = foldEntries(marksFold, entries);
+  const {
+    committed,
+    names,
+    unanswered: _,
+    system: _system,
+    open: _open,
+    waiting: _waiting,
+    ...state
+  } = foldEntries(marksFold, entries);
   const separate = keepSeparate(committed, state.boundary?.from ?? 0);
   return { ...state, committed: separate, ...(names && { names }) };
 }
@@ -205,9 +222,12 @@ export function hasEndedTooLong({ ended: end }: Extract<Entry, { kind: 'run_ende
   return reason === 'blocking_limit' || reason === 'prompt_too_long';
 }
 
-function boundsOf(entry: BoundaryEntry, position: number, at: EntryAt): Bounds {
+type Before = { readonly at: EntryAt; readonly system: readonly number[] };
+
+function boundsOf(entry: BoundaryEntry, position: number, { at, system }: Before): Bounds {
   const from = clampPosition(entry.from, position);
-  const prompts = [...new Set(entry.prompts)].filter((each) => each < from && at(each)?.kind === 'user');
+  const users = entry.prompts.filter((each) => at(each)?.kind === 'user');
+  const prompts = [...new Set([...users, ...system])].filter((each) => each < from);
   const { summary, tasks, signed } = entry;
   return {
     at: position,

@@ -1,5 +1,6 @@
-// Tells of changes in a message of the role system: with more weight than a user's words, and with
-// the tools themselves, which come and go without a change of the preamble (L44 L58).
+// Messages of the role system, with more weight than a user's words: those that the agent's owner
+// has sent (G46), and changes of the preamble, with the tools themselves, which come and go without
+// a change of it (L44 L58).
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import type { Telling } from './preamble.ts';
 import type { Entry } from '../log/entries.ts';
@@ -9,6 +10,11 @@ type ToldChange = Extract<Entry, { kind: 'notice' }> & { readonly notice: Preamb
 
 export function isChange(entry: Entry): entry is ToldChange {
   return entry.kind === 'notice' && entry.notice.kind === 'preamble_changed';
+}
+
+/** Tells whether the model reads this as it reads its system prompt, for good. */
+export function isSystemMessage(entry: Entry): boolean {
+  return entry.kind === 'notice' && entry.notice.kind === 'system_message';
 }
 
 /** Returns how a change is told to a model that takes `telling`: as it was told when it was new. */

@@ -7,6 +7,7 @@ import type { Behind, BoundaryEntry, Entry, Outcome, ReplyEntry } from '../log/e
 import { knowledgeIn } from '../snapshots/folder-knowledge.ts';
 import { finalPieces } from './final-text.ts';
 import { hasCalls, hasThinking, hasEndedTooLong, clampPosition } from '../transcript/marks.ts';
+import { isSystemMessage } from '../transcript/system-message.ts';
 import { filesSeenIn, MOST_SEEN } from './seen-files.ts';
 import { foundTools, toolsFoundIn } from '../transcript/found-tools.ts';
 
@@ -23,7 +24,8 @@ export function behindOf(entries: readonly Entry[], begin: number): Behind | und
   const from = Math.min(clampPosition(boundary.from, at), finalPieces(before)[0] ?? at);
   if (from < begin) return undefined;
   const old = before.slice(0, from);
-  const prompts = new Set(boundary.prompts.filter((each) => old[each]?.kind === 'user'));
+  const system = old.flatMap((entry, position) => (isSystemMessage(entry) ? [position] : []));
+  const prompts = new Set([...boundary.prompts.filter((each) => old[each]?.kind === 'user'), ...system]);
   const carried = new Map<number, Entry>([
     ...findLastFiles(old),
     ...findLastShrunk(old),

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { present } from '../../workflows/contract/present.ts';
 import type { Entry, SignedSummary } from '../log/entries.ts';
 import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
+import { isSystemMessage } from '../transcript/system-message.ts';
 import { type Entries, type EntryAt, entryAt, type ExtendedView, isExtended } from './fold.ts';
 import { mediaOf } from '../log/bodies.ts';
 import type { View } from './shared-view.ts';
@@ -160,7 +161,7 @@ function showUntil(showing: Showing, end: number, at: EntryAt): void {
     const stretch = committed[showing.stretches];
     const collapsed = stretch !== undefined && position >= stretch.from;
     if (collapsed && position === stretch.from) parts.push(showShort(stretch, at));
-    const visible = !collapsed && !snipped.has(position);
+    const visible = (!collapsed || isSystemMessage(entry)) && !snipped.has(position);
     if (entry.kind === 'reply') [showing.withReply, showing.reply] = [visible, position];
     const isVisible = entry.kind === 'outcomes' ? showing.withReply : visible && !isOutdated(entry, position, marks);
     if (isVisible && isShown(entry)) parts.push(showEntry(position, entry, marks, showing.reply));

@@ -102,6 +102,8 @@ export function noticeForModel(notice: Notice): string | null {
       return `The record of this conversation was damaged, and it goes on from the last part that is whole: ${notice.lost}. What you did in the lost part may have taken effect: look before you do it again.`;
     case 'preamble_changed':
       return describePreambleChange(notice);
+    case 'system_message':
+      return notice.text;
     case 'wrap_up':
       return WRAP_UP[notice.limit];
     case 'budget_spent':

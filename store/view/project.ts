@@ -15,7 +15,7 @@ import { nameToSend } from '../transcript/tool-names.ts';
 import type { SentNames } from '../configuration.ts';
 import type { Telling } from '../transcript/preamble.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
-import { foreignWords, isChange, systemBlocks, chooseTelling } from '../transcript/system-message.ts';
+import { foreignWords, isChange, isSystemMessage, systemBlocks, chooseTelling } from '../transcript/system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type ShownPart } from './in-view.ts';
@@ -107,8 +107,15 @@ export type Projection = {
   finish(bodies: Bodies): SentView;
 };
 
-/** `ids` are those of the calls in the messages. */
-export type SentView = { readonly messages: readonly MessageParam[]; readonly ids: SentIds };
+/**
+ * `ids` are those of the calls in the messages. `system`: what a model without messages of the role
+ * system has to be told in its system prompt (G46).
+ */
+export type SentView = {
+  readonly messages: readonly MessageParam[];
+  readonly ids: SentIds;
+  readonly system: readonly string[];
+};
 
 /** Takes the rounds that are over as they were sent before, where nothing has changed for them. */
 export function openProjection(view: InView, options: ProjectOptions = {}): Projection {
@@ -145,7 +152,8 @@ function projectAfter(
   const ids = new SentIds(before.ids);
   const telling = tellingOf(marks.telling, model);
   const first = signed ? 1 : before.parts;
-  const all = groupRounds(shownParts.slice(first), bodies, { memo, telling });
+  const isSystemSent = model === undefined || model.systemMessages === true;
+  const all = groupRounds(shownParts.slice(first), bodies, { memo, telling, isSystemSent });
   let seam: Seam | null = null;
   for (const [at, round] of all.entries()) {
     const { reply } = round;
@@ -177,8 +185,11 @@ function projectAfter(
       ids: ids.first(seam.calls),
     });
   if (!isAsked(messages)) messages.push({ role: 'user', content: [textBlock(GO_ON)] });
-  return { messages: messages as MessageParam[], ids };
+  const system = isSystemSent ? [] : shownParts.filter(isSystemPart).map((part) => wordsOf(part, bodies));
+  return { messages: messages as MessageParam[], ids, system };
 }
+
+const isSystemPart = (part: ShownPart): boolean => part.kind === 'entry' && isSystemMessage(part.entry);
 
 /** Tells whether calls of the API's own stand open after a round, which the next may answer. */
 const isOpen = (round: Round | undefined): boolean =>
@@ -267,9 +278,13 @@ function listCarriedCalls(round: Round | undefined, next: Round | undefined): re
   return open.filter((id) => answered.has(id));
 }
 
-type RoundOptions = { readonly memo: ProjectMemo; readonly telling: Telling };
+type RoundOptions = { readonly memo: ProjectMemo; readonly telling: Telling; readonly isSystemSent: boolean };
 
-function groupRounds(shownParts: readonly ShownPart[], bodies: Bodies, { memo, telling }: RoundOptions): Round[] {
+function groupRounds(
+  shownParts: readonly ShownPart[],
+  bodies: Bodies,
+  { memo, telling, isSystemSent }: RoundOptions,
+): Round[] {
   let round: Round = { reply: null, part: 0, position: -1, outcomes: [], texts: [], told: [] };
   const all = [round];
   for (const [part, each] of shownParts.entries()) {
@@ -278,6 +293,8 @@ function groupRounds(shownParts: readonly ShownPart[], bodies: Bodies, { memo, t
       all.push((round = { reply: each.entry, part, position, outcomes: [], texts: [], told: [] }));
     } else if (each.kind === 'entry' && each.entry.kind === 'outcomes') {
       for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position, bare: each.bare ?? false });
+    } else if (isSystemPart(each)) {
+      if (isSystemSent) round.told.push(...toTextBlocks(wordsOf(each, bodies)));
     } else if (each.kind === 'entry' && isChange(each.entry) && chooseTelling(each.entry.notice, telling).bySystem) {
       const { notice } = each.entry;
       round.texts.push(...toTextBlocks(foreignWords(notice)));

@@ -14,10 +14,11 @@ import { beginEpoch, tellPreamble } from '../../store/transcript/preamble.ts';
 import { project } from '../../store/view/project.ts';
 import { fault, reply, text, thinking, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { modelResultOf } from '../../workflows/contract/model-call.ts';
+import type { Append } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt, look, prompt } from '../support/bench-deps.ts';
-import { reply as said, textBlock, user } from '../support/transcript.ts';
+import { boundary, reply as said, textBlock, user } from '../support/transcript.ts';
 
 const aim = defineTool({
   name: 'aim',
@@ -42,10 +43,10 @@ async function conversing(run: Partial<RunOptions> = {}, answers: readonly Reply
   return {
     ...bench,
     next,
-    async say(tools: readonly Tool[], model = 0): Promise<ParsedRequest> {
+    async say(tools: readonly Tool[], model = 0, besides: readonly Append[] = []): Promise<ParsedRequest> {
       const registry = createCallRunner(bench.deps.store, createRegistry(tools), noHooks);
       const deps: Deps = { ...bench.deps, tools: registry };
-      const more = { head, append: [prompt(`Say ${step}.`)], step: (step += 1), iteration: step, model };
+      const more = { head, append: [prompt(`Say ${step}.`), ...besides], step: (step += 1), iteration: step, model };
       const result = modelResultOf(await callModel(deps)(fakeAttempt(), bench.input(more)));
       if (!('head' in result)) throw new Error(JSON.stringify(result));
       ({ head } = result);
@@ -173,4 +174,38 @@ test('watchers are told of a change as it was sent in the end, once (L60)', asyn
   await h.say([look]);
   const told = h.lines.flatMap((line) => (line.type === 'notice' ? [line.notice] : []));
   expect(told).toMatchObject([{ kind: 'preamble_changed', toolsGone: ['aim'], by: 'user' }]);
+});
+
+const brief = {
+  kind: 'notice',
+  notice: { kind: 'system_message', id: 'brief', text: 'Answer in one word.' },
+} as const satisfies Entry & Append;
+
+test('a system message is one of the role system, and a model without them has it in its system prompt (G46 L19)', async () => {
+  const h = await conversing({ fallbackModels: ['claude-haiku-4-5'] });
+  const first = await h.say([look], 0, [brief]);
+  expect(first.messages.map(({ role }) => role)).toEqual(['user', 'system']);
+  const later = await h.say([look]);
+  expect(systemIn(later)).toEqual([[{ type: 'text', text: 'Answer in one word.' }]]);
+  const fallback = await h.say([look], 1);
+  expect(systemIn(fallback)).toEqual([]);
+  expect(fallback.system).toMatchObject([{}, { type: 'text', text: 'Answer in one word.' }]);
+  expect(JSON.stringify(fallback.messages)).not.toContain('one word');
+  expect(h.model.problems).toEqual([]);
+});
+
+test('a system message holds after a compaction, and after its part is shown in short (G46 L5 L9)', () => {
+  const model = { name: 'claude-sonnet-5-5', systemMessages: true, thinking: {} } as const;
+  const entries: Entry[] = [user('Hi'), brief, said([textBlock('Yes.')]), user('Go on'), said([textBlock('So.')])];
+  const short = { kind: 'collapse_staged', from: 0, to: 3, short: 'A greeting.' } as const;
+  const hidden: readonly (readonly Entry[])[] = [
+    [boundary('A greeting.', 3, [0])],
+    [boundary('A greeting.', 5)],
+    [short, { kind: 'collapse_committed', count: 1 }],
+  ];
+  for (const more of hidden) {
+    const messages = project([...entries, ...more, user('And?')], new Map(), { model });
+    const told = messages.flatMap(({ role, content }) => (role === 'system' ? [content].flat() : []));
+    expect(told).toEqual([{ type: 'text', text: 'Answer in one word.' }]);
+  }
 });

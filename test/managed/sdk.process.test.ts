@@ -283,3 +283,44 @@ test('a server that is killed gives the same events again, and a stream goes on 
   expect(await read(ids[1] ?? '')).toEqual(ids.slice(2));
   expect((await fetch(path, { headers: { 'x-api-key': apiKey, 'last-event-id': 'sevt_x' } })).status).toBe(400);
 });
+
+test('a title and metadata are told as they change, before the first message and after, also over kills (G27 G31)', async () => {
+  const { client, place, port, server, worker } = await managed([reply('Yes.'), reply('Yes again.')]);
+  const id = await newSession(client, false);
+  const { sessions } = client.beta;
+  const streamed: Event[] = [];
+  const stream = await sessions.events.stream(id);
+  const read = streamUntil(stream, streamed, ({ type }) => type === 'session.updated');
+  await sessions.update(id, { title: 'Hello', metadata: { team: 'a' } });
+  await sessions.update(id, { title: 'Hello' });
+  await read;
+  const early = await listed(client, id);
+  expect(early).toMatchObject([{ type: 'session.updated', title: 'Hello', metadata: { team: 'a' } }]);
+  expect(streamed).toEqual(early);
+  const turn = async (count: number) => {
+    await sessions.events.send(id, { events: [say('Well?')] });
+    return until(async () => {
+      const events = await listed(client, id);
+      return events.filter(isIdle).length === count && events;
+    });
+  };
+  const first = await turn(1);
+  expect(first.slice(0, 2)).toMatchObject([early[0], { type: 'user.message' }]);
+  process.kill(worker.pid, 'SIGKILL');
+  await worker.status;
+  // Nobody works, and nobody has to.
+  await sessions.update(id, { metadata: { team: null } });
+  expect((await sessions.update(id, { title: 'Bye' })).title).toBe('Bye');
+  server.signal('SIGKILL');
+  await server.status;
+  await serve(place, port);
+  await readyWorker(place);
+  const second = await turn(2);
+  expectWellFormed(second);
+  expect(second.slice(0, first.length)).toEqual(first);
+  expect(second.slice(first.length, first.length + 2)).toMatchObject([
+    { type: 'session.updated', title: 'Bye' },
+    { type: 'user.message' },
+  ]);
+  expect(second[first.length]).not.toHaveProperty('metadata');
+});

@@ -77,6 +77,7 @@ export function stagedManaged(
       },
     }),
     giveResult: async (session, given) => void calls.push(['giveResult', session, given]),
+    relabel: async (session, labels) => void calls.push(['relabel', session, labels]),
     describe: async (session) => {
       const found = described.get(session);
       if (!found) throw new ClientProblem('no_session', `no session ${session}`);

@@ -8,6 +8,7 @@ import type {
   BetaManagedAgentsStreamSessionEvents,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
@@ -261,4 +262,51 @@ test('the SDK’s own runner of tools carries out custom calls until the turn en
   expect(done).toEqual([true, true, true]);
   expect(asked).toEqual([{ id: '7' }, { id: '8' }, { id: '9' }]);
   expectWellFormed(await listed());
+});
+
+test('a system message goes with a message and a result, once and for good, whatever is killed (G31 G46)', async () => {
+  const { place, worker, listed, send, waitsFor, ended, model } = await managed(
+    [reply([ask('7')]), reply('Shipped.')],
+    [order],
+  );
+  const system = (words: string) => ({
+    type: 'system.message' as const,
+    content: [{ type: 'text' as const, text: words }],
+  });
+  const { data: queued = [] } = await send(say('Where is 7?'), system('Be brief.'));
+  expect(queued).toMatchObject([{ type: 'user.message' }, { ...system('Be brief.'), processed_at: null }]);
+  const [use = ''] = await waitsFor(1);
+  process.kill(worker.pid, 'SIGKILL');
+  await worker.status;
+  await readyWorker(place);
+  const result = { type: 'user.custom_tool_result' as const, custom_tool_use_id: use, content: shipped };
+  const { data: stored = [] } = await send(result, system('Say no prices.'));
+  await ended();
+  const events = await listed();
+  expectWellFormed(events);
+  expect(typesOf(events)).toEqual([
+    'user.message',
+    'session.status_running',
+    'system.message',
+    'agent.custom_tool_use',
+    'session.usage',
+    'session.status_idle',
+    'user.custom_tool_result',
+    'session.status_running',
+    'system.message',
+    'agent.message',
+    'session.usage',
+    'session.status_idle',
+  ]);
+  const told = events.filter(({ type }) => type === 'system.message');
+  expect(told.map(({ id }) => id)).toEqual([queued[1]?.id, stored[1]?.id]);
+  expect(events).toEqual(expect.arrayContaining(stored));
+  const messages = z
+    .looseObject({ messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })) })
+    .parse(model.requests.at(-1)?.body).messages;
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'system', 'assistant', 'user', 'system']);
+  expect(
+    messages.map(({ content }) => JSON.stringify(content)).filter((words) => words.includes('no prices')),
+  ).toHaveLength(1);
+  expect(model.problems).toEqual([]);
 });

@@ -291,6 +291,15 @@ describe('what is sent to a session that waits', () => {
     }
   });
 
+  test('takes a system message with a result, and not where the result was taken without it (G46)', async () => {
+    const stage = { entries: [...asked(), both, settled('1.1.0', 'result', { result: shipped, by: OWNER })] };
+    const { send, custom, given } = await staged([openStage(), stage]);
+    const system = { type: 'system.message', content: [{ type: 'text', text: 'Be brief.' }] };
+    const lost = await errorOf(send(result(custom, 'shipped'), system));
+    expect(given).toMatchObject([{ call: '1.1.0', system: { text: 'Be brief.' } }]);
+    expect([lost.status, lost.message]).toEqual([400, expect.stringContaining('was taken without it')]);
+  });
+
   test('is a message where an interrupt, or what settles all, comes in the same request (G45)', async () => {
     const { send, calls } = await staged([openStage()]);
     await send({ type: 'user.interrupt' }, text('Something else.'));

@@ -62,6 +62,7 @@ export const plainEntries: fc.Arbitrary<Entry> = fc.oneof(
   { weight: 1, arbitrary: files.map((list) => notice({ kind: 'files_changed', paths: ['x'], files: list })) },
   fc.constantFrom(
     notice({ kind: 'continue' }),
+    notice({ kind: 'system_message', id: 'x', text: 'Be brief.' }),
     notice({ kind: 'wrap_up', reason: 'max_turns' } as never),
     transition(1, 'next_turn'),
     transition(1, 'max_output_tokens_recovery'),

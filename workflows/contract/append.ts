@@ -9,7 +9,7 @@ import type { Goal, GradedNotice, GradingNotice } from './goals.ts';
 import type { HostChanged } from './hosts.ts';
 import type { Hash, MessageId } from './ids.ts';
 import type { RunLimit, Spend, TransitionReason } from './loop.ts';
-import type { MessageBody } from './people.ts';
+import type { MessageBody, SystemMessage } from './people.ts';
 import type { RunSummary } from './session.ts';
 import type { SteeringRecord } from './steered.ts';
 import type { BudgetEntry, SettledEntry, WaitEntry } from './waits.ts';
@@ -168,6 +168,8 @@ export type Notice =
    * told.
    */
   | PreambleChanged
+  /** The model is told as by its system prompt, never as by a user (G46). */
+  | ({ readonly kind: 'system_message' } & SystemMessage)
   /**
    * So many items of work in a row, of which `work` is the last, ended without a heartbeat of their
    * workers. Only people are told (G78).

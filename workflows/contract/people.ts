@@ -176,3 +176,21 @@ export function bodyCharacters(body: MessageBody): number {
  * oldest first.
  */
 export type PassedOver = { readonly signal: string; readonly why: string };
+
+/**
+ * Words with the weight of a system prompt that come right after a message or a result (G46). `id`
+ * has 1 to 200 characters, and `text` at most 32,768.
+ */
+export type SystemMessage = { readonly id: string; readonly text: string };
+
+/** Characters of its text. */
+export const LONGEST_SYSTEM_MESSAGE = 32 * 1024;
+
+/** Checks the shape alone. */
+export function systemTextProblem(value: unknown): string | undefined {
+  const { id, text } = (value ?? {}) as { readonly [Key in keyof SystemMessage]?: unknown };
+  const isShort = (words: unknown): boolean =>
+    typeof words === 'string' && words.trim() !== '' && words.length <= LONGEST_SYSTEM_MESSAGE;
+  if (isName(id) && isShort(text)) return undefined;
+  return `a system message is {"id": …, "text": …} with a text of 1 to ${LONGEST_SYSTEM_MESSAGE} characters`;
+}

@@ -7,7 +7,7 @@ import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
 import type { WaitingCall } from './waits.ts';
-import type { MessageBody, AnswerRecord, PassedOver, PendingApproval } from './people.ts';
+import type { MessageBody, AnswerRecord, PassedOver, PendingApproval, SystemMessage } from './people.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
@@ -30,9 +30,9 @@ export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records
 export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${taskQueue}.${id}.host`;
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and
- * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel. A
- * workflow that the session has started sends DELEGATED_SIGNAL. Any other signal is ignored, and
- * the view says so.
+ * `resume` (end a parking early) a SignalOnce, `cancel` one that says who is about to cancel,
+ * `relabel` the labels that have changed (G27). A workflow that the session has started sends
+ * DELEGATED_SIGNAL. Any other signal is ignored, and the view says so.
  */
 export const SIGNALS = {
   message: 'message',
@@ -40,6 +40,7 @@ export const SIGNALS = {
   resume: 'resume',
   snip: 'snip',
   cancel: 'cancel',
+  relabel: 'relabel',
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81),
@@ -147,6 +148,7 @@ export type UserMessage = {
    * (L71).
    */
   readonly ended?: AgentNews;
+  readonly system?: SystemMessage;
 };
 
 /** `instructions` are for the model that sums up, after ours. */

@@ -16,7 +16,8 @@ export type SteeringRecord = {
     | 'snip'
     | 'repair'
     | 'rewind'
-    | 'move';
+    | 'move'
+    | 'relabel';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The name of the person who did it; absent where it was not given. */
@@ -33,9 +34,35 @@ export type SteeringRecord = {
    * read.
    */
   readonly untold?: readonly string[];
+  /** The labels of the session that were changed. */
+  readonly labels?: SessionLabels;
   /** How many older ones were not kept: only Temporal's history has them. */
   readonly earlier?: number;
 };
+
+/** The names that people give a session of the Managed Agents face, for lists alone (G27). */
+export type SessionLabels = {
+  readonly title?: string | null;
+  readonly metadata?: Readonly<Record<string, string>>;
+};
+
+/** Characters of labels, as JSON. */
+const LONGEST_LABELS = 64 * 1024;
+
+/** The value of a signal, which anyone can send: its shape is checked. */
+export function isRelabel(value: unknown): value is { readonly labels: SessionLabels } {
+  const { labels } = (value ?? {}) as { readonly labels?: unknown };
+  if (typeof labels !== 'object' || labels === null || JSON.stringify(labels).length > LONGEST_LABELS) return false;
+  const { title = null, metadata = {}, ...rest } = labels as { readonly [Key in keyof SessionLabels]?: unknown };
+  const isText = (words: unknown): boolean => typeof words === 'string';
+  return (
+    (title === null || isText(title)) &&
+    typeof metadata === 'object' &&
+    metadata !== null &&
+    Object.values(metadata).every(isText) &&
+    Object.keys(rest).length === 0
+  );
+}
 
 /** The name of the person who acts; it travels with a signal or an update. */
 export type Signature = { readonly by?: string };

@@ -4,7 +4,7 @@
 import type { OutsideKind, OutsideResult } from './delegation.ts';
 import { isHash, type Hash, type SessionId } from './ids.ts';
 import type { Spend } from './loop.ts';
-import { isBody } from './people.ts';
+import { isBody, type SystemMessage } from './people.ts';
 
 /** The id of `patched` for sessions that store waits, or have calls for somebody outside. */
 export const WAITS_CHANGE = 'perdure-waits';
@@ -151,7 +151,12 @@ export function isOutsideTool(value: unknown): value is OutsideTool {
 }
 
 /** The argument of the update that gives an outside call its result. */
-export type GivenResult = { readonly call: string; readonly result: OutsideResult; readonly by?: string };
+export type GivenResult = {
+  readonly call: string;
+  readonly result: OutsideResult;
+  readonly by?: string;
+  readonly system?: SystemMessage;
+};
 
 const UNKNOWN = 'outcome unknown: ';
 const LOOK = 'It may have taken effect: check before repeating it.';

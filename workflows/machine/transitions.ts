@@ -2,7 +2,7 @@
 // from `apply`.
 import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
-import type { UserMessage } from '../contract/session.ts';
+import type { SystemMessage, UserMessage } from '../contract/session.ts';
 import type { CutReply, Transition } from './events.ts';
 import { bringGoal } from './goals.ts';
 import { KEPT_TRANSITIONS, type HasChange, type RunState } from './state.ts';
@@ -34,7 +34,7 @@ function applyChange(state: RunState, transition: Transition, has: HasChange): R
   switch (transition.reason) {
     case 'next_turn': {
       const { append = [], messages, snips, summarize } = transition;
-      const pending = [...state.pending, ...append, ...snipAppend(snips), ...messages.map(userAppend)];
+      const pending = [...state.pending, ...append, ...snipAppend(snips), ...messages.flatMap(userAppends)];
       const pendingSummary = (summarize ? summaryToMake(state) : null) ?? state.pendingSummary;
       const reset = messages.length > 0 ? { repeats: null } : {};
       return { ...state, ...RESETS, ...reset, ...bringGoal(messages), turn: state.turn + 1, pending, pendingSummary };
@@ -130,8 +130,14 @@ export function snipAppend(entries: readonly number[]): readonly Append[] {
   return entries.length > 0 ? [{ kind: 'snip', entries }] : [];
 }
 
-export function userAppend(message: UserMessage): Append {
-  const { id, body, by, querySource, goal, ended: news } = message;
-  if (news) return { kind: 'agent_ended', ended: news };
-  return { kind: 'user', id, body, ...present({ by, goal }), ...(querySource && { querySource }) };
+export function userAppends(message: UserMessage): readonly Append[] {
+  const { id, body, by, querySource, goal, ended: news, system } = message;
+  if (news) return [{ kind: 'agent_ended', ended: news }];
+  const user = { kind: 'user', id, body, ...present({ by, goal }), ...(querySource && { querySource }) } as const;
+  return system ? [user, systemAppend(system)] : [user];
 }
+
+export const systemAppend = ({ id, text }: SystemMessage): Append => ({
+  kind: 'notice',
+  notice: { kind: 'system_message', id, text },
+});

@@ -8,7 +8,7 @@ import { showError, stopNotice } from '../machine/ends.ts';
 import { endAtLimit } from '../machine/limits.ts';
 import type { LoopEnd } from '../machine/loop.ts';
 import { initialState } from '../machine/state.ts';
-import { snipAppend, userAppend } from '../machine/transitions.ts';
+import { snipAppend, userAppends } from '../machine/transitions.ts';
 import { activityProblem } from '../activity-problem.ts';
 import { idsFromPeople, keepPlaceUnlessGiven, listMessages } from '../session/inbox.ts';
 import { notWaiting } from '../session/session-state.ts';
@@ -45,7 +45,7 @@ export async function openAndRun(session: Session): Promise<void> {
   const loss = [...facts.takeLoss(), ...budgetSpentNotices(facts.now.last)];
   const prompts = messages.filter(({ compact }) => compact === undefined);
   const aimed = withGoal(prompts, facts.now.options);
-  const users = [...session.steered.take(), ...snipAppend(snips), ...aimed.map(userAppend)];
+  const users = [...session.steered.take(), ...snipAppend(snips), ...aimed.flatMap(userAppends)];
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
     const end = endWithoutOpening(opened);

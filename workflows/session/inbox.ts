@@ -1,7 +1,7 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Only signal
 // handlers push to it.
 import type { WorkspacePlace } from '../contract/activities.ts';
-import { isBody, isName } from '../contract/people.ts';
+import { isBody, isName, systemTextProblem } from '../contract/people.ts';
 import { isQuerySource } from '../contract/facts.ts';
 import { isTraceparent, type MessageId } from '../contract/ids.ts';
 import { optionsSizeProblem, withChanges } from '../contract/options-problem.ts';
@@ -138,7 +138,14 @@ function sizeOf(queue: readonly WaitingMessage[]): number {
  */
 export function messageProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'a message is an object with `id` and `body`';
-  const { body, options = {}, compact, goal, ended: news } = value as Partial<Record<keyof UserMessage, unknown>>;
+  const {
+    body,
+    options = {},
+    compact,
+    goal,
+    ended: news,
+    system,
+  } = value as Partial<Record<keyof UserMessage, unknown>>;
   if (!hasId(value)) return `\`id\` is no text of 1 to ${LONGEST_ID} characters`;
   if (!isBody(body)) return '`body` is not { "kind": "text", "text": … }, nor a text of the store';
   if (typeof options !== 'object' || options === null) return '`options` is no object';
@@ -146,7 +153,8 @@ export function messageProblem(value: unknown): string | undefined {
     return `\`compact\` is not {} or {"instructions": "…"} of at most ${LONGEST_INSTRUCTIONS} characters`;
   if (goal !== undefined && !isGoal(goal))
     return `\`goal\` is not { "rubric": …, "rounds": … } with a rubric as \`body\` is and 1 to ${MOST_ROUNDS} rounds`;
-  return news === undefined ? undefined : '`ended` is for the session itself to say';
+  if (news !== undefined) return '`ended` is for the session itself to say';
+  return system === undefined ? undefined : systemTextProblem(system);
 }
 
 export function isMessage(value: unknown): value is UserMessage {

@@ -4,7 +4,7 @@
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { Append, Notice } from '../contract/activities.ts';
 import type { Hash, SessionId } from '../contract/ids.ts';
-import type { PendingApproval } from '../contract/people.ts';
+import type { PendingApproval, SystemMessage } from '../contract/people.ts';
 import {
   type AgentWait,
   isThreadNews,
@@ -19,6 +19,7 @@ import type { OpenDelegation } from '../delegated/delegations.ts';
 import { tellSession } from '../delegated/reports.ts';
 import { nextRound } from '../delegated/next-round.ts';
 import type { RunState } from '../machine/state.ts';
+import { systemAppend } from '../machine/transitions.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';
 
 /** The session as far as its waits concern it. `commit` stores entries and returns the new head. */
@@ -52,8 +53,8 @@ export class Waits {
   private readonly session: WaitingSession;
   /** The calls that the transcript says wait. */
   private readonly told: Map<string, WaitingCall>;
-  /** What is to be stored besides: ends of waits, and what threads have told. */
-  private pending: readonly (WaitEntry | SettledEntry)[] = [];
+  /** To be stored next: ends of waits, system messages of results, and news of threads. */
+  private pending: readonly Append[] = [];
   /** Agents that have begun and are not stored yet. */
   private begun: readonly AgentWait[] = [];
   /** What is stored before the ends of waits. */
@@ -96,10 +97,14 @@ export class Waits {
     this.change();
   }
 
-  /** A wait has ended. Resolves once that is stored; undefined where the run stores no waits. */
-  settle(settling: Settling): Promise<void> | undefined {
+  /**
+   * A wait has ended, and `system` came with the result. Resolves once that is stored; undefined
+   * where the run stores no waits.
+   */
+  settle(settling: Settling, system?: SystemMessage): Promise<void> | undefined {
     if (!this.session.recordsWaits) return undefined;
-    this.pending = [...this.pending, { kind: 'settled', ...settling, at: Date.now() }];
+    const settled = { kind: 'settled', ...settling, at: Date.now() } as const;
+    this.pending = [...this.pending, settled, ...(system ? [systemAppend(system)] : [])];
     this.change();
     return this.awaitSettled();
   }
@@ -160,7 +165,7 @@ export class Waits {
    * on, the ends of its waits are stored: a stop of the run ends them all.
    */
   endAgent(thread: SessionId): void {
-    this.pending = this.pending.filter((entry) => entry.kind === 'settled' || !isOfThread(entry, thread));
+    this.pending = this.pending.filter((entry) => entry.kind !== 'wait' || !isOfThread(entry, thread));
     const settled = new Set(this.pending.flatMap((entry) => (entry.kind === 'settled' ? [waitKey(entry)] : [])));
     const waits = this.open.filter((each) => each.thread === thread && !settled.has(waitKey(each)));
     if (waits.length === 0) return;
@@ -221,9 +226,9 @@ export class Waits {
     return calls.length > 0 ? [...appends, { kind: 'wait', calls, at }] : appends;
   }
 
-  private follows(entry: WaitEntry | SettledEntry): void {
+  private follows(entry: Append): void {
     if (entry.kind === 'settled') this.told.delete(waitKey(entry));
-    else for (const each of entry.calls) this.told.set(waitKey(each), each);
+    if (entry.kind === 'wait') for (const each of entry.calls) this.told.set(waitKey(each), each);
   }
 
   private async awaitSettled(): Promise<void> {

@@ -19,7 +19,7 @@ import { sessionNow, viewOf } from '../session/session-facts.ts';
 import type { AnswerAside, Decision } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { type AsideAnswer, asideProblem, type AskAside, MOST_ASIDES } from '../contract/aside.ts';
-import { type Signature, unwrapRequest, type UpdateOnce, isOnce } from '../contract/steered.ts';
+import { isRelabel, type Signature, unwrapRequest, type UpdateOnce, isOnce } from '../contract/steered.ts';
 import { asideTerms } from '../machine/step-inputs.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
@@ -129,6 +129,7 @@ const SIGNAL_DESCRIPTIONS: Readonly<Record<keyof typeof SIGNALS, string>> = {
   snip: 'Leaves entries of the transcript out of what the model is sent: {"entries": [12]}.',
   cancel:
     'Says who is about to cancel: {"signal": "cancel", "id": "…", "by": "…"}. The cancellation itself is a request of Temporal’s.',
+  relabel: 'Says that the labels of a managed session have changed: {"labels": {"title": "…", "metadata": {}}}.',
 };
 
 /**
@@ -178,6 +179,9 @@ function receiveSignal(session: Session, name: string, value: unknown): string |
     if (!isSnip(value)) return describeWrong(value, '`entries` is no list of positions');
     session.facts.addSnips(value.entries);
     steered.note({ action: name }, value);
+  } else if (name === SIGNALS.relabel) {
+    if (!isRelabel(value)) return describeWrong(value, '`labels` has no title or metadata of texts');
+    steered.relabel(value.labels, value);
   } else if (name === DELEGATED_SIGNAL) {
     delegations.report(value);
     session.billLate();

@@ -2,7 +2,7 @@
 // late, or for a call that does not wait, is refused before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import { isOfWorker, LARGEST_PLAIN } from '../contract/delegation.ts';
-import { isBody, isName, LONGEST_NAME, type MessageBody } from '../contract/people.ts';
+import { isBody, isName, LONGEST_NAME, type MessageBody, systemTextProblem } from '../contract/people.ts';
 import { present } from '../contract/present.ts';
 import { LONGEST_ID, UPDATES } from '../contract/session.ts';
 import { type GivenResult, LARGEST_GIVEN, type SilentWorkers } from '../contract/waits.ts';
@@ -12,12 +12,13 @@ import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 export function handleResults(session: Session): void {
-  const give = ({ call, result, by }: GivenResult): Promise<void> | undefined => {
+  const give = ({ call, result, by, system }: GivenResult): Promise<void> | undefined => {
     const { body, isError } = result;
     session.delegations.settle(findOpen(session, call)!.key, { kind: 'result', body, ...present({ isError }) });
-    return session.waits.settle({ call, how: 'result', result, ...present({ by }) });
+    return session.waits.settle({ call, how: 'result', result, ...present({ by }) }, system);
   };
-  const validator = (result: GivenResult): void => refuse(callProblem(session, result) ?? resultProblem(result));
+  const validator = (result: GivenResult): void =>
+    refuse(callProblem(session, result) ?? resultProblem(result) ?? systemProblem(session, result));
   const description = UPDATE_DESCRIPTIONS.giveResult;
   setHandler(defineUpdate<void, [GivenResult]>(UPDATES.giveResult), give, { validator, description });
   handleReports(session);
@@ -55,6 +56,11 @@ function resultProblem({ result, by }: GivenResult): string | undefined {
   if (by !== undefined && !isName(by))
     return `the name of who gives the result is no text of 1 to ${LONGEST_NAME} characters`;
   return sizeProblem(body);
+}
+
+function systemProblem({ recordsWaits }: Session, { system }: GivenResult): string | undefined {
+  if (system === undefined) return undefined;
+  return recordsWaits ? systemTextProblem(system) : 'the session stores no waits, and no system message with them';
 }
 
 /** A text that is too long to travel goes by hash. */

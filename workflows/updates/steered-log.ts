@@ -3,7 +3,13 @@
 // newest are kept, and the oldest of those says how many came before it.
 import type { Append } from '../contract/activities.ts';
 import { AskedOnce } from './asked-once.ts';
-import { type OpenAction, type SteeringAction, signatureOf, type SteeringRecord } from '../contract/steered.ts';
+import {
+  type OpenAction,
+  type SessionLabels,
+  type SteeringAction,
+  signatureOf,
+  type SteeringRecord,
+} from '../contract/steered.ts';
 
 const MOST_HELD = 20;
 /**
@@ -47,6 +53,13 @@ export class SteeredLog {
     const dropped = all.slice(0, -MOST_HELD).reduce((sum, { earlier = 0 }) => sum + 1 + earlier, 0);
     const newest = all.slice(-MOST_HELD);
     this.held = dropped === 0 ? newest : newest.map((one, nth) => (nth === 0 ? { ...one, earlier: dropped } : one));
+  }
+
+  /** Changes of labels that are not stored yet are one, so that a flood of them stays small. */
+  relabel(labels: SessionLabels, signed: unknown): void {
+    const last = this.held.findLast(({ action, earlier }) => action === 'relabel' && earlier === undefined);
+    this.held = this.held.filter((one) => one !== last);
+    this.note({ action: 'relabel', labels: { ...last?.labels, ...labels } }, signed);
   }
 
   /** Expects the cancel of this person. After a cancel it changes nothing. */

@@ -41,6 +41,7 @@ test('each request shows what all entries show, however the views before it were
         const sent = openProjection(inView(extended), { model, memo }).finish(new Map());
         const anew = project(all, new Map(), { model });
         expect(sent.messages).toEqual(anew);
+        expect(sent.system).toEqual(openProjection(inView(all), { model }).finish(new Map()).system);
         expect(countRequestCharacters(sent.messages)).toBe(countRequestCharacters(anew));
         const { shown, marks } = inView(extended);
         expect({ shown, marks }).toEqual(inView(all));

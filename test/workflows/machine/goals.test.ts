@@ -8,7 +8,7 @@ import type { Event, PerformedMove } from '../../../workflows/machine/events.ts'
 import { bringGoal, gradingInput } from '../../../workflows/machine/goals.ts';
 import { runLoop } from '../../../workflows/machine/loop.ts';
 import type { RunState } from '../../../workflows/machine/state.ts';
-import { apply, userAppend } from '../../../workflows/machine/transitions.ts';
+import { apply, userAppends } from '../../../workflows/machine/transitions.ts';
 import {
   call,
   hash,
@@ -145,7 +145,7 @@ test('a goal that a message brings to a run under way replaces the one before, a
   });
   expect(turned.goal).toEqual({ ...other, graded: 0 });
   expect(bringGoal([userMessage('n')])).toEqual({});
-  expect(userAppend({ ...userMessage('m'), goal: other })).toMatchObject({ kind: 'user', goal: other });
+  expect(userAppends({ ...userMessage('m'), goal: other })).toMatchObject([{ kind: 'user', goal: other }]);
 });
 
 test('tools after a grade that was not met are followed by another grading (X10)', () => {
