@@ -24,7 +24,7 @@ import type { SessionLease } from './work/credentials.ts';
 import { endUngiven } from './work/results.ts';
 
 type SendParts = SettleParts & {
-  readonly files: Pick<FileResources, 'read'>;
+  readonly files: Pick<FileResources, 'read' | 'measure'>;
   readonly stored: ManagedStore;
   readonly bus: EventBus;
 };
@@ -62,6 +62,7 @@ export async function sendEvents(
   { session, by, lease, events: sentEvents, ids }: Sending,
 ): Promise<StoredEvent[]> {
   if (lease) requireResults(sentEvents);
+  await refuseLargeSources(parts, sentEvents);
   const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
   const found = await parts.sessions.find(session);
   refuseEnded(found);
@@ -89,6 +90,20 @@ export async function sendEvents(
   }
   return sent;
 }
+
+/** Bytes of the files that one request names, each as often as it does: all are in memory at once. */
+const MOST_SOURCE_BYTES = 64 * 1024 * 1024;
+
+/** Throws ManagedError. */
+async function refuseLargeSources({ files }: SendParts, events: readonly SentEvent[]): Promise<void> {
+  const blocks = events.flatMap((event) => (event.type === 'user.message' ? event.content : []));
+  const ids = blocks.map(fileOf).filter((id) => id !== undefined);
+  if (ids.length === 0 || (await files.measure(ids)) <= MOST_SOURCE_BYTES) return;
+  throw new ManagedError(413, `The files that the events name are over ${MOST_SOURCE_BYTES / 1024 / 1024} MB together`);
+}
+
+const fileOf = (block: MessageBlock): string | undefined =>
+  block.type === 'text' || block.type === 'redacted' || block.source.type !== 'file' ? undefined : block.source.file_id;
 
 /** Puts files in the place of their ids. Throws ManagedError where one is not there. */
 async function readSources({ files }: SendParts, event: SentEvent, path: string): Promise<SentEvent> {

@@ -303,6 +303,8 @@ export class Sessions {
       throw conflict('session_running', `session ${id} is running: interrupt or archive it first`);
     if (found.description) await this.#removeWorkflows(found);
     const log = this.#parts.stored.sessionLog(id);
+    // Before nobody can ask for it again, and after nothing can be attached to it.
+    await this.#parts.files.release(id, by);
     await log.append(by, (all) => {
       const now = all.get(id);
       return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;

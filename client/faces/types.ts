@@ -20,7 +20,7 @@ export type { UnconfinedFlag } from '../runtime/unconfined.ts';
 export type { OpenWorkplace, Workplace } from '../runtime/workplace.ts';
 export type { AlwaysRules } from '../sessions/always-allow.ts';
 export type { Applied, ConflictKind } from '../sessions/files/apply-changes.ts';
-export type { CapturedFolder } from '../sessions/files/captured-folder.ts';
+export type { CapturedFile, CapturedFolder } from '../sessions/files/captured-folder.ts';
 export type { LostFolder } from '../sessions/files/lost-folders.ts';
 export type { AttributeCheck, AttributesFound, AttributeState } from '../sessions/find/attributes.ts';
 export type { LastDecision } from '../sessions/find/last-decision.ts';

@@ -3,11 +3,12 @@
 import type { BetaFileMetadata } from '@anthropic-ai/sdk/resources/beta/files';
 import type { BetaManagedAgentsFileResource } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
 import { getExtension, getMimeType } from 'hono/utils/mime';
-import { Files, OUTPUTS, UPLOADS } from '../../client/faces/stored.ts';
-import type { FileItem, Resources } from '../../client/faces/types.ts';
+import { StoreError } from '../../client/faces/sessions.ts';
+import { Files, isInTheWay, OUTPUTS, UPLOADS } from '../../client/faces/stored.ts';
+import type { CapturedFile, FileItem, Resources } from '../../client/faces/types.ts';
 import { showUnseen, wellFormedText } from '../../system/text.ts';
 import { invalid, notFound, unsupported } from '../errors.ts';
-import { fileId, fileOfResource, formatTime, isId, resourceOfFile } from '../ids.ts';
+import { fileId, fileOfResource, formatTime, isId, newId, resourceOfFile } from '../ids.ts';
 import { LIST_AGE_MS } from '../log/stored.ts';
 import { sortByCreation } from '../pages.ts';
 import type { ManagedPorts } from '../ports.ts';
@@ -77,6 +78,12 @@ export class FileResources {
     return { ...item, bytes: await this.#bytesOf(id) };
   }
 
+  /** Returns how many bytes the files have together, an id's as often as it is there. */
+  async measure(ids: readonly string[]): Promise<number> {
+    const items = await this.#files.log.read();
+    return ids.reduce((sum, id) => sum + (items.get(id)?.size ?? 0), 0);
+  }
+
   /** Returns a file that a message names. Throws ManagedError. */
   async read(id: string): Promise<Pick<FileItem, 'mimeType'> & { readonly bytes: Uint8Array }> {
     const { mimeType } = await this.#find(id);
@@ -91,7 +98,11 @@ export class FileResources {
 
   /** Deletes the file. Its bytes go with a clean-up of the store. Throws ManagedError 404. */
   async delete(id: string, by: string): Promise<void> {
-    await this.#find(id);
+    const { session = '', output, blob = '' } = await this.#find(id);
+    if (output !== undefined) {
+      const mark = deletedOutput(session, { path: output, blob });
+      await this.#files.log.append(by, () => ({ id: mark, item: null }));
+    }
     await this.#remove([id], by);
   }
 
@@ -116,33 +127,37 @@ export class FileResources {
     const captured = await this.#ports.outputs(session);
     if (captured === null) return;
     const made = captured.files.slice(0, MOST_OUTPUTS);
-    const idOf = ({ path, blob }: (typeof made)[number]): string => fileId(session, path, blob);
-    const items = await this.#files.log.read();
-    const current = new Set(made.map(idOf));
-    const stale = [...items].filter(([id, one]) => one.session === session && one.output && !current.has(id));
-    const fresh = made.filter((one) => !items.has(idOf(one)));
+    let [stale, fresh]: [string[], readonly CapturedFile[]] = [[], []];
+    await this.#files.log.append(session, (items, deleted) => {
+      const own = [...items].filter(([, item]) => item.session === session && item.output !== undefined);
+      const isThere = (one: CapturedFile): boolean => own.some(([, item]) => isOutput(item, session, one));
+      stale = own.filter(([, item]) => !made.some((one) => isOutput(item, session, one))).map(([id]) => id);
+      fresh = made.filter((one) => !isThere(one) && !deleted.has(deletedOutput(session, one)));
+      return null;
+    });
     const contents = captured.read(fresh.map(({ blob }) => blob));
     for (const one of fresh) {
-      const bytes = (await contents.next()).value?.[1] ?? Buffer.alloc(0);
-      await this.#keepOutput(session, idOf(one), { path: one.path, bytes });
+      const next = await contents.next();
+      if (next.done) throw new StoreError('missing', `the content of output ${one.path} is missing`);
+      await this.#keepOutput(session, one, next.value[1]);
     }
-    await this.#remove(
-      stale.map(([id]) => id),
-      session,
-    );
+    await this.#remove(stale, session);
   }
 
-  /** One that somebody deleted stays deleted. */
-  async #keepOutput(
-    session: string,
-    id: string,
-    { path, bytes }: { readonly path: string; readonly bytes: Uint8Array },
-  ): Promise<void> {
-    const filename = path.slice(path.lastIndexOf('/') + 1);
+  /**
+   * One that somebody deleted stays deleted, and one that the session has made again has a new id.
+   */
+  async #keepOutput(session: string, one: CapturedFile, bytes: Uint8Array): Promise<void> {
+    const filename = one.path.slice(one.path.lastIndexOf('/') + 1);
     const mimeType = typeOf(filename);
-    const item = { createdAt: this.#ports.now(), filename, mimeType, size: bytes.length, session, output: path };
+    const { path: output, blob } = one;
+    const item = { createdAt: this.#ports.now(), filename, mimeType, size: bytes.length, session, output, blob };
+    const id = newId('file');
     await this.#files.keepBytes(id, bytes);
-    await this.#files.log.append(session, (items, deleted) => (items.has(id) || deleted.has(id) ? null : { id, item }));
+    await this.#files.log.append(session, (items, deleted) => {
+      const isThere = [...items.values()].some((other) => isOutput(other, session, one));
+      return isThere || deleted.has(deletedOutput(session, one)) ? null : { id, item };
+    });
   }
 
   /** Returns the session's resources, in the order in which they were attached. */
@@ -231,6 +246,12 @@ const CODE = 'file_not_downloadable';
 
 const fileNotFound = (id: string) => notFound('File', id, 'file_not_found');
 
+const isOutput = (item: FileItem, session: string, { path, blob }: CapturedFile): boolean =>
+  item.session === session && item.output === path && item.blob === blob;
+
+/** What stands in the log for an output of one content that somebody deleted. */
+const deletedOutput = (session: string, { path, blob }: CapturedFile): string => fileId(session, path, blob);
+
 const isDownloadable = ({ output }: FileItem): boolean => output !== undefined;
 
 type AttachedFile = readonly [id: string, item: FileItem & { readonly mount: string }];
@@ -289,14 +310,9 @@ function problemOfMount(path: string): string | undefined {
   return Buffer.byteLength(path) > LONGEST_PATH ? `the path has over ${LONGEST_PATH} bytes` : undefined;
 }
 
-/**
- * Throws ManagedError where a path is one of the others, lies in one, or has one in it; file
- * systems may ignore case.
- */
+/** Throws ManagedError where a path is one of the others, lies in one, or has one in it. */
 function refuseOverlap(mount: string, others: readonly string[], param: string): void {
-  const folded = (path: string): string => `${path.normalize('NFC').toLowerCase()}/`;
-  const own = folded(mount);
-  const other = others.find((path) => folded(path).startsWith(own) || own.startsWith(folded(path)));
+  const other = others.find((path) => isInTheWay(path, mount));
   if (other !== undefined) throw invalid(`${param}: ${UPLOADS}/${other} is another resource of the session`, param);
 }
 

@@ -167,8 +167,10 @@ export class Memories {
       const memories = memoriesOf(versions);
       const change = versions.has(version) ? null : decide(memories, written);
       if (change === null) return null;
-      const at = now();
-      const n = ([...versions.values()].at(-1)?.n ?? 0) + 1;
+      const last = [...versions.values()].at(-1);
+      // A clock that is behind another one makes no version the older one: it would be forgotten first.
+      const at = Math.max(now(), last?.at ?? 0);
+      const n = (last?.n ?? 0) + 1;
       return { id: version, item: { n, memory, at, createdAt: memories.get(memory)?.createdAt ?? at, by, ...change } };
     });
   }

@@ -30,6 +30,12 @@ export function memoryTextProblem(text: string): string | null {
 }
 
 /**
- * Tells whether two memories cannot be files of one folder: equal paths, or one below the other.
+ * Tells whether two paths cannot be files of one folder: equal ones, or one below the other. File
+ * systems may ignore case and form.
  */
-export const isInTheWay = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+export function isInTheWay(a: string, b: string): boolean {
+  const [one, other] = [fold(a), fold(b)];
+  return one.startsWith(other) || other.startsWith(one);
+}
+
+const fold = (path: string): string => `${path.normalize('NFC').toLowerCase()}/`;

@@ -23,6 +23,11 @@ export type Sides = {
   readonly remote: ReadonlyMap<string, Memory>;
   /** The folder takes after the store, whatever is in it. */
   readonly readOnly: boolean;
+  /**
+   * Tells whether a memory had the text after it had the one of `since`: where another is newer, a
+   * worker died before it noted that both sides held this one.
+   */
+  readonly wasHeld: (memory: Memory, sha256: string, since: string | undefined) => boolean;
 };
 
 const ORDER: readonly SyncStep['do'][] = ['keep', 'removeFile', 'deleteMemory', 'writeFile', 'writeMemory'];
@@ -36,12 +41,13 @@ export function planSync(sides: Sides): readonly SyncStep[] {
     .toSorted((a, b) => ORDER.indexOf(a.do) - ORDER.indexOf(b.do));
 }
 
-function planPath({ base, local, remote, readOnly }: Sides, path: string): SyncStep | null {
+function planPath({ base, local, remote, readOnly, wasHeld }: Sides, path: string): SyncStep | null {
   const [before, own, memory] = [base.get(path), local.get(path), remote.get(path)];
   if (own === memory?.sha256) return own === undefined ? null : { do: 'keep', path, sha256: own };
   const takeRemote: SyncStep = memory ? { do: 'writeFile', path, memory } : { do: 'removeFile', path };
   if (readOnly || own === before) return takeRemote;
   const isOver = memory !== undefined && memory.sha256 !== before;
+  if (own !== undefined && isOver && wasHeld(memory, own, before)) return takeRemote;
   if (own !== undefined) return { do: 'writeMemory', path, ...(memory && { memory }), isOver };
   return memory && !isOver ? { do: 'deleteMemory', path, memory } : takeRemote;
 }

@@ -27,6 +27,8 @@ export type FileItem = {
   readonly mount?: string;
   /** Where the session made it, below its folder of outputs. */
   readonly output?: string;
+  /** The name of an output's content where it was captured. */
+  readonly blob?: string;
 };
 
 /**

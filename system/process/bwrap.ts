@@ -90,8 +90,11 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
   ];
 }
 
-/** A socket may go away while the sandbox is built, and another one the next time. */
-export const MOST_BUILDS = 5;
+/**
+ * A socket or another data folder may go away while the sandbox is built, and another one the next
+ * time: on a busy machine a build takes a second, in which one of many short-lived folders is gone.
+ */
+export const MOST_BUILDS = 40;
 
 /**
  * Tells whether bubblewrap could not build the sandbox and has run nothing: all that was printed is

@@ -1,7 +1,9 @@
 // Files and the resources of sessions as the SDK sees them, on staged sessions.
 import { toFile } from '@anthropic-ai/sdk';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { Files } from '../../store/values/files.ts';
+import { StoreError } from '../../store/values/store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { AGENT, codeOf, collect, errorOf, HEADERS, type Staged, stagedManaged, text, token } from './staged.ts';
 
 const upload = async (face: Pick<Staged, 'client'>, name = 'data.csv', content = 'a,b\n1,2\n') =>
@@ -220,6 +222,17 @@ test('a message names a file: an image as base64, a text as text, and one that i
   expect(message).toContain('events.0.content.0.source');
 });
 
+test('a request that names a large file many times is refused before any is read (G66)', async () => {
+  const { client, session, store } = await withSession();
+  const { id: file_id } = await upload({ client }, 'large.txt', 'x'.repeat(8 * 1024 * 1024));
+  const document = { type: 'document' as const, source: { type: 'file' as const, file_id } };
+  const event = { type: 'user.message' as const, content: [document, document, document] };
+  const read = vi.spyOn(store, 'get');
+  const refused = await errorOf(client.beta.sessions.events.send(session.id, { events: [event, event, event] }));
+  expect(refused.status).toBe(413);
+  expect(read).not.toHaveBeenCalled();
+});
+
 test('outputs are listed with their session, once each, and downloaded; what changed is another file (G66)', async () => {
   let made: Readonly<Record<string, string>> = { 'a.csv': 'one', 'sub/b.bin': 'two', 'copy.csv': 'one' };
   const outputs = async () => ({
@@ -252,9 +265,37 @@ test('outputs are listed with their session, once each, and downloaded; what cha
   const [changed, ...others] = await list();
   expect(others).toEqual([]);
   expect(first.map(({ id }) => id)).not.toContain(changed!.id);
+  made = { 'a.csv': 'one' };
+  const [again] = await list();
+  expect(again).toMatchObject({ filename: 'a.csv', size_bytes: 3 });
+  expect([...first, changed].map((one) => one!.id)).not.toContain(again!.id);
+  made = { 'a.csv': 'changed' };
+  const [last] = await list();
   // A deleted one stays deleted until the session makes another.
-  await client.beta.files.delete(changed!.id);
+  await client.beta.files.delete(last!.id);
   expect(await list()).toEqual([]);
+  restart();
+  expect(await list()).toEqual([]);
+});
+
+test('a deletion of a session that fails half-way is repeated, and leaves none of its files (G66)', async () => {
+  const base = memoryStore();
+  let isFailing = false;
+  const create: typeof base.create = async (key, bytes) => {
+    if (isFailing && key.startsWith('managed/files/')) throw new StoreError('unavailable', 'away');
+    return base.create(key, bytes);
+  };
+  const face = stagedManaged({ store: { ...base, create } });
+  const { files, sessions } = face.client.beta;
+  const agent = await face.client.beta.agents.create(AGENT);
+  const { id: file_id } = await upload(face);
+  const resources = [{ type: 'file' as const, file_id }];
+  const { id } = await sessions.create({ agent: agent.id, environment_id: 'env_default', resources });
+  isFailing = true;
+  expect((await errorOf(sessions.delete(id))).status).toBeGreaterThanOrEqual(500);
+  isFailing = false;
+  await sessions.delete(id);
+  expect((await files.list()).data.map((one) => one.id)).toEqual([file_id]);
 });
 
 test('bytes of a file are kept in the store by a record of its own, which names them', async () => {

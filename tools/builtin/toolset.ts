@@ -210,16 +210,20 @@ function moveGlob(mounts: Mounts, input: Placed): Placed {
  */
 function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => Tool {
   const { openMemoryStore: openStore, sandbox } = options;
-  const untold: string[] = [];
+  const [untold, read] = [new Set<string>(), new Set<string>()];
   const sync = async (): Promise<void> => {
-    if (openStore) untold.push(...(await syncMemoryFolders({ openStore, programs: sandbox.programs }, mounts)));
+    if (!openStore) return;
+    const hasRead = new Set(read);
+    const notes = await syncMemoryFolders({ openStore, programs: sandbox.programs }, mounts, hasRead);
+    for (const note of notes) untold.add(note);
+    for (const note of hasRead) read.delete(note);
   };
   /** What the call did stays done; what could not be kept is kept before the next one. */
   const syncAfter = async (): Promise<void> => {
     try {
       await sync();
     } catch (error) {
-      untold.push(`the memory store was not reached, and your next call keeps what you wrote: ${reasonOf(error)}`);
+      untold.add(`the memory store was not reached, and your next call keeps what you wrote: ${reasonOf(error)}`);
     }
   };
   const rename = (text: string): string => toSession(mounts, text);
@@ -236,8 +240,9 @@ function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => 
       try {
         const output = await tool.call(input, context);
         await syncAfter();
-        const notes = untold.splice(0).map((note) => `(${note})`);
-        const content = [output.content, ...notes].join('\n').trimStart();
+        const content = [output.content, ...linesOf([...untold])].join('\n').trimStart();
+        for (const note of untold) read.add(note);
+        untold.clear();
         return { ...output, content: rename(content) };
       } catch (error) {
         if (!(error instanceof ToolFailure)) throw error;
@@ -249,6 +254,14 @@ function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => 
       await sync();
     },
   });
+}
+
+const MOST_NOTES = 20;
+
+function linesOf(notes: readonly string[]): readonly string[] {
+  const lines = notes.slice(0, MOST_NOTES).map((note) => `(${note})`);
+  const more = notes.length - lines.length;
+  return more > 0 ? [...lines, `(and ${more} more notes about files of memory stores)`] : lines;
 }
 
 /** Gives a tool another working directory, for its judgement of an input and for the call alike. */

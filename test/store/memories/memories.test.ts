@@ -83,3 +83,29 @@ test('a cleaning leaves all of memory stores that exist, but for texts that were
   expect(isKept('managed/agents/1')).toBeUndefined();
   expect(isKept('memory-texts/memstore_1/memver_other')).toBe(false);
 });
+
+test.each([
+  ['/a.md', '/A.md'],
+  ['/É/x', '/é'],
+])('two memories are no files of one folder on a machine that ignores case: %s and %s (G67)', async (one, other) => {
+  const memories = opened().open();
+  const own = ids();
+  await memories.create(ana, own, { path: one, text: 'x' });
+  const refused = memories.create(ana, ids(), { path: other, text: 'y' });
+  await expect(refused).rejects.toMatchObject({ kind: 'path_conflict', conflict: { memory: own.memory } });
+  await memories.update(ana, own.memory, { path: one.toUpperCase() });
+  expect((await memories.find(own.memory)).path).toBe(one.toUpperCase());
+});
+
+test('a memory that was deleted by a slow clock stays deleted when its versions are forgotten (G67)', async () => {
+  const { open, clock } = opened();
+  const memories = open();
+  const own = ids();
+  clock.now = 5_000;
+  await memories.create(ana, own, { path: '/a', text: 'x' });
+  clock.now = 1_000;
+  await memories.delete(ana, own.memory);
+  clock.now = 30 * DAY_MS + 3_000;
+  await memories.create(ana, ids(), { path: '/b', text: 'y' });
+  expect([...(await open().list()).values()].map(({ path }) => path)).toEqual(['/b']);
+});

@@ -20,6 +20,7 @@ const sides = (base: string, local: string, remote: string, readOnly = false) =>
   local: new Map(local === '-' ? [] : [['/a', local]]),
   remote: new Map(remote === '-' ? [] : [['/a', memory(remote)]]),
   readOnly,
+  wasHeld: (_: Memory, sha256: string, since: string | undefined) => sha256 === 'earlier' && since !== 'later',
 });
 
 test.each([
@@ -35,6 +36,10 @@ test.each([
   ['1', '-', '1', 'deleteMemory'],
   ['1', '-', '2', 'writeFile'],
   ['1', '-', '-', undefined],
+  ['1', 'earlier', '2', 'writeFile'],
+  ['-', 'earlier', '2', 'writeFile'],
+  ['1', 'earlier', '1', 'writeMemory'],
+  ['later', 'earlier', '2', 'writeMemory'],
 ])('last %s, in the folder %s, in the store %s: %s (G67)', (base, local, remote, expected) => {
   expect(planSync(sides(base, local, remote)).map((step) => step.do)).toEqual(expected ? [expected] : []);
 });
@@ -62,6 +67,7 @@ test('what is removed makes room for what comes: a file may become a folder (G67
     local: new Map([['/a/b', '2']]),
     remote: new Map([['/a', memory('1')]]),
     readOnly: false,
+    wasHeld: () => false,
   });
   expect(steps.map((step) => `${step.do} ${step.path}`)).toEqual(['deleteMemory /a', 'writeMemory /a/b']);
 });

@@ -1,5 +1,5 @@
 // Folders of memory stores below /mnt, as the tools of a session use them, in each sandbox there is.
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { callTool } from '../../../activities/calls/call-tool.ts';
@@ -136,6 +136,36 @@ describe('a folder', () => {
     expect((await memories.versions()).size).toBe(3);
   });
 
+  test('whose worker died after it gave a text overwrites no newer one with that (G67)', async () => {
+    const { open, memories } = await openPlace();
+    await seed(memories, '/a', 'one');
+    const { run, folder } = open('sesn_a');
+    await run('glob', { pattern: '*', path: AT });
+    const state = `${folder.replace('/memory/notes', '')}-state/${STORE}/state.json`;
+    const before = readFileSync(state);
+    writeFileSync(join(folder, 'a'), 'two');
+    await run('glob', { pattern: '*', path: AT });
+    writeFileSync(state, before);
+    const [memory] = (await memories.list()).keys();
+    await memories.update(person, memory!, { text: 'three' });
+    await run('glob', { pattern: '*', path: AT });
+    expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('three');
+    expect(await textsOf(memories)).toEqual({ '/a': 'three' });
+    expect((await memories.versions()).size).toBe(3);
+  });
+
+  test('with a part that cannot be read stops no tool, and deletes nothing (G67)', async () => {
+    const { open, memories } = await openPlace();
+    await seed(memories, '/x/a', 'kept');
+    const { run, folder } = open('sesn_a');
+    await run('glob', { pattern: '*', path: AT });
+    chmodSync(join(folder, 'x'), 0o000);
+    expect(await run('glob', { pattern: '*', path: AT })).not.toContain('failed');
+    chmodSync(join(folder, 'x'), 0o700);
+    await run('glob', { pattern: '*', path: AT });
+    expect(await textsOf(memories)).toEqual({ '/x/a': 'kept' });
+  });
+
   test('that is gone deletes no memory, and a file that is gone deletes its own (G67)', async () => {
     const { open, memories } = await openPlace();
     await seed(memories, '/a', '1');
@@ -171,6 +201,28 @@ describe('a folder', () => {
     expect(await run('glob', { pattern: '*', path: AT })).not.toContain('not kept');
     expect(await textsOf(memories)).toEqual({ '/a': 'kept', '/ok': 'fine' });
     expect(existsSync(join(cwd, 'secret'))).toBe(true);
+  });
+
+  test('tells its model of 20 files that are no memories, counts the others, and repeats nothing (G67)', async () => {
+    const { open } = await openPlace();
+    const { run, folder } = open('sesn_a');
+    await run('glob', { pattern: '*', path: AT });
+    for (let n = 0; n < 30; n += 1) symlinkSync('nowhere', join(folder, `${n}`));
+    expect(await run('read', { file_path: `${AT}/missing` })).toMatch(/^failed: /);
+    const told = await run('glob', { pattern: '*.md', path: AT });
+    expect(told.match(/not kept as a memory/g)).toHaveLength(20);
+    expect(told).toContain('(and 10 more notes');
+    expect(await run('glob', { pattern: '*.md', path: AT })).not.toContain('not');
+    expect(await open('sesn_a').run('glob', { pattern: '*.md', path: AT })).not.toContain('not kept');
+  });
+
+  test('tells what a run that died could not tell (G67)', async () => {
+    const { open } = await openPlace();
+    const { run, folder } = open('sesn_a');
+    await run('glob', { pattern: '*', path: AT });
+    symlinkSync('nowhere', join(folder, 'link'));
+    await run('read', { file_path: `${AT}/missing` });
+    expect(await open('sesn_a').run('glob', { pattern: '*', path: AT })).toContain(`${AT}/link: not kept`);
   });
 
   test('of an archived store keeps what it holds, and its model learns that it is not kept (G67)', async () => {
@@ -213,8 +265,13 @@ describe.each(confining)('commands in $kind', (sandbox) => {
     const { open, memories } = await openPlace(sandbox);
     await seed(memories, '/n', '0');
     const sessions = ['sesn_a', 'sesn_b'].map((name) => ({ name, ...open(name) }));
-    for (let n = 1; n <= 3; n += 1)
-      await Promise.all(sessions.map(({ name, run }) => run('bash', { command: `echo ${name} ${n} > ${AT}/n` })));
+    for (let n = 1; n <= 3; n += 1) {
+      const ran = sessions.map(({ name, run }) =>
+        run('bash', { command: `echo ${name} ${n} > ${AT}/n; echo written` }),
+      );
+      for (const output of await Promise.all(ran))
+        expect(output).toMatch(/^written(\n\(.*your text is the newest.*\))?$/);
+    }
     const versions = [...(await memories.versions()).values()];
     const texts = await Promise.all(versions.map(({ text }) => memories.readText(text!)));
     for (const { name } of sessions) for (const n of [1, 2, 3]) expect(texts).toContain(`${name} ${n}\n`);

@@ -1,7 +1,7 @@
 // Files of a session below /mnt/session, as its commands and the tools of the toolset see them.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { callTool } from '../../../activities/calls/call-tool.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
@@ -139,6 +139,21 @@ test('files are laid once and for their session alone, and are gone once they ar
   expect(readFileSync(join(folder, 'x'), 'utf8')).toBe('gamma');
   const elsewhere = await new AttachedFiles(store, join(root, 'other-host')).lay('s-1');
   expect(readFileSync(join(elsewhere, 'x'), 'utf8')).toBe('gamma');
+});
+
+test('what a killed worker left half written is removed once it is a day old (G66)', async () => {
+  const { attach, attached } = machine();
+  await attach('file_a', 'a', 'alpha');
+  const folder = await attached.lay('s-1');
+  const left = join(folder, '../new-1');
+  writeFileSync(left, 'alp');
+  await attached.lay('s-1');
+  expect(existsSync(left)).toBe(true);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 25 * 3_600_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  await attached.lay('s-1');
+  expect(existsSync(left)).toBe(false);
+  expect(readFileSync(join(folder, 'a'), 'utf8')).toBe('alpha');
 });
 
 test.skipIf(bwraps.length === 0).each(bwraps)(

@@ -14,6 +14,9 @@ import { codeOf } from '../../../system/text.ts';
 const KEPT_DAYS = 30;
 const DAY_MS = 24 * 3_600_000;
 
+/** Begins the name of a file until it is whole. */
+const UNFINISHED = 'new-';
+
 type Attached = readonly [id: string, item: FileItem & { readonly mount: string }];
 
 export class AttachedFiles {
@@ -44,6 +47,7 @@ export class AttachedFiles {
     const folder = join(place, 'uploads');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#noteUse(place);
+    removeUnfinished(place);
     const all = [...(await this.#files.log.read())];
     const attached = all.filter((one): one is [string, Attached[1]] => {
       const [, item] = one;
@@ -63,7 +67,7 @@ export class AttachedFiles {
     const bytes = await this.#files.bytesOf(id);
     // It was detached meanwhile.
     if (!bytes) return;
-    const fresh = join(place, `new-${randomUUID()}`);
+    const fresh = join(place, `${UNFINISHED}${randomUUID()}`);
     await writeFile(fresh, bytes, { mode: 0o444 });
     await utimes(fresh, createdAt / 1000, createdAt / 1000);
     await mkdir(dirname(path), { recursive: true, mode: 0o755 });
@@ -79,6 +83,15 @@ export class AttachedFiles {
       const used = statSync(old, { throwIfNoEntry: false })?.mtimeMs ?? now;
       if (used < now - KEPT_DAYS * DAY_MS) rmSync(old, { recursive: true, force: true });
     }
+  }
+}
+
+/** Removes what killed workers left half written. */
+function removeUnfinished(place: string): void {
+  const unfinished = listEntries(place).filter(({ name }) => name.startsWith(UNFINISHED));
+  for (const path of unfinished.map(({ name }) => join(place, name))) {
+    const since = statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? Infinity;
+    if (since < Date.now() - DAY_MS) rmSync(path, { force: true });
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type Memories,
   type Memory,
   MemoryRefusal,
+  memoriesOf,
   newMemoryId,
   newVersionId,
   textFacts,
@@ -51,21 +52,32 @@ type State = z.output<typeof stateShape>;
 
 /**
  * Brings the session's folders and stores together. Returns notes for the model about what was not
- * kept, each of them once. Throws StoreError.
+ * kept, until they are among those that it `hasRead`, and again once they have ceased to hold.
+ * Throws StoreError.
  */
-export async function syncMemoryFolders(access: Access, mounts: Mounts): Promise<readonly string[]> {
+export async function syncMemoryFolders(
+  access: Access,
+  mounts: Mounts,
+  hasRead: ReadonlySet<string>,
+): Promise<readonly string[]> {
   const notes: string[] = [];
-  for (const mount of mounts.all) if (isMemory(mount)) notes.push(...(await syncFolder(access, mounts, mount)));
+  for (const mount of mounts.all)
+    if (isMemory(mount)) notes.push(...(await syncFolder(access, mounts, mount, hasRead)));
   return notes;
 }
 
 const isMemory = (mount: RunMount): mount is MemoryMount => mount.memory !== undefined;
 
-async function syncFolder(access: Access, mounts: Mounts, mount: MemoryMount): Promise<readonly string[]> {
+async function syncFolder(
+  access: Access,
+  mounts: Mounts,
+  mount: MemoryMount,
+  hasRead: ReadonlySet<string>,
+): Promise<readonly string[]> {
   const folder = toMachine(mounts, mount.path);
   const place = join(`${mounts.root}-state`, mount.memory.store);
   const sync = new FolderSync(access, mount, folder, join(place, 'state.json'));
-  return await withLock(place, { doing: `syncing ${mount.path}`, waitMs: LOCK_MS }, () => sync.run());
+  return await withLock(place, { doing: `syncing ${mount.path}`, waitMs: LOCK_MS }, () => sync.run(hasRead));
 }
 
 class FolderSync {
@@ -84,21 +96,28 @@ class FolderSync {
     this.#store = access.openStore(mount.memory.store);
   }
 
-  async run(): Promise<readonly string[]> {
+  async run(hasRead: ReadonlySet<string>): Promise<readonly string[]> {
     const { root } = this.#workspace;
     const isThere = realOf(root) !== null;
     mkdirSync(root, { recursive: true, mode: 0o700 });
     const state = this.#readState();
+    const known = new Set([...state.notes, ...hasRead]);
     // A folder that is gone was removed by no tool of the session: its memories stay.
     const base = new Map(isThere ? Object.entries(state.base) : []);
     const agreed = new Map(base);
     const found = await this.#scan();
-    if (found === null) return this.#finish(state, agreed);
-    const remote = new Map([...(await this.#store.memories.list()).values()].map((one) => [one.path, one]));
+    if (found === null) return this.#finish(state, agreed, known);
+    const versions = await this.#store.memories.versions();
+    const remote = new Map([...memoriesOf(versions).values()].map((one) => [one.path, one]));
+    const wasHeld = ({ memory }: Memory, sha256: string, since: string | undefined): boolean => {
+      const texts = [...versions.values()].filter((one) => one.memory === memory).map(({ text }) => text?.sha256);
+      return texts.lastIndexOf(sha256) > texts.lastIndexOf(since ?? '');
+    };
     for (const path of found.skipped) [base, remote].forEach((side) => side.delete(path));
     const readOnly = this.#mount.access === 'read_only';
-    for (const step of planSync({ base, local: found.local, remote, readOnly })) await this.#perform(step, agreed);
-    return this.#finish(state, agreed);
+    const steps = planSync({ base, local: found.local, remote, readOnly, wasHeld });
+    for (const step of steps) await this.#perform(step, agreed);
+    return this.#finish(state, agreed, known);
   }
 
   #readState(): State {
@@ -106,11 +125,11 @@ class FolderSync {
     return file.kind === 'read' ? file.value : { v: 1, base: {}, notes: [] };
   }
 
-  #finish(state: State, agreed: ReadonlyMap<string, string>): readonly string[] {
-    const notes = [...this.#notes];
+  #finish(state: State, agreed: ReadonlyMap<string, string>, known: ReadonlySet<string>): readonly string[] {
+    const notes = [...this.#notes].filter((note) => known.has(note));
     const next: State = { v: 1, base: Object.fromEntries(agreed), notes };
     if (JSON.stringify(next) !== JSON.stringify(state)) writeJsonFile(this.#stateFile, next, 'not durable');
-    return notes.filter((note) => !state.notes.includes(note));
+    return [...this.#notes].filter((note) => !known.has(note));
   }
 
   #note(path: string, why: string): void {
@@ -167,13 +186,15 @@ class FolderSync {
   }
 
   /**
-   * Hashes the files of the folder; null where there are too many. `skipped`: what can be no
+   * Hashes the files of the folder; null where not all can be listed. `skipped`: what can be no
    * memory.
    */
   async #scan(): Promise<{ readonly local: ReadonlyMap<string, string>; readonly skipped: readonly string[] } | null> {
     const listed = listFiles(this.#workspace.root);
-    if (listed === null) this.#note('', `not kept as memories: there are more than ${MOST_ENTRIES} files`);
-    if (listed === null) return null;
+    if (typeof listed === 'string') {
+      this.#note('', `not kept as memories: ${listed}`);
+      return null;
+    }
     const { files, others } = listed;
     const local = new Map<string, string>();
     const skipped: string[] = [];
@@ -218,23 +239,31 @@ async function statOf(workspace: Workspace, path: string) {
   return stats;
 }
 
+type Listed = { readonly files: readonly string[]; readonly others: readonly string[] };
+
 /**
- * Lists the files below a folder by their paths from it, null where there are too many. No link is
- * followed.
+ * Lists the files below a folder by their paths from it, or says why not: a part would look as if
+ * the rest was removed. No link is followed.
  */
-function listFiles(root: string): { readonly files: readonly string[]; readonly others: readonly string[] } | null {
+function listFiles(root: string): Listed | string {
   const [files, others]: [string[], string[]] = [[], []];
+  let count = 0;
   const walk = (path: string): void => {
     if (realOf(join(root, path)) !== join(root, path)) return;
     for (const entry of readdirSync(join(root, path), { withFileTypes: true })) {
       const below = `${path}/${entry.name}`;
-      if (files.length + others.length > MOST_ENTRIES) return;
+      count += 1;
+      if (count > MOST_ENTRIES) return;
       if (entry.isDirectory()) walk(below);
       else (entry.isFile() ? files : others).push(below);
     }
   };
-  walk('');
-  return files.length + others.length > MOST_ENTRIES ? null : { files, others };
+  try {
+    walk('');
+  } catch (error) {
+    return `a folder cannot be read: ${reasonOf(error)}`;
+  }
+  return count > MOST_ENTRIES ? `there are more than ${MOST_ENTRIES} files and folders` : { files, others };
 }
 
 /** Removes a file, and the folders that are empty then. Throws ToolFailure where that fails. */
