@@ -36,7 +36,8 @@ import {
 } from './request.ts';
 import { reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
-import { type FoundSession, Sessions, statusOf } from './sessions.ts';
+import { type FoundSession, statusOf } from './session-status.ts';
+import { Sessions } from './sessions.ts';
 import * as agentShapes from './shapes/agents.ts';
 import * as environmentShapes from './shapes/environments.ts';
 import { parseBody, parseQuery } from './shapes/parse.ts';

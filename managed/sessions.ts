@@ -8,7 +8,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { optionsProblem } from '../client/faces/options.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { SessionDescription, SessionId } from '../client/faces/types.ts';
+import type { SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
@@ -17,10 +17,9 @@ import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
-import { outcomeProblem, pendingOutcome, showOutcome } from './events/outcome-parts.ts';
-import type { EventFact, Outcome, Projection } from './events/parts.ts';
+import { outcomeProblem, showOutcome } from './events/outcome-parts.ts';
+import type { EventFact } from './events/parts.ts';
 import type { FileResources } from './files/file-resources.ts';
-import { terminatedFact } from './events/project.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
 import { diffLabels, earlyUpdates, noteUpdate } from './events/updates.ts';
@@ -31,11 +30,19 @@ import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
 import { defineRoster, rosterOf } from './rosters.ts';
 import {
+  endOutside,
+  type Extension,
+  type FoundSession,
+  isAtBudget,
+  outcomesOf,
+  perdureFacts,
+  statusOf,
+} from './session-status.ts';
+import {
   type AgentChoice,
   isWithin,
   type sessionCreate,
   type sessionList,
-  type SessionStatus,
   type sessionUpdate,
 } from './shapes/sessions.ts';
 
@@ -50,13 +57,6 @@ export type SessionParts = {
   readonly memoryStores: MemoryStores;
   readonly files: FileResources;
   readonly timelines: Timelines;
-};
-
-/** A session of the log. `description`: its workflow's, null before that was started. */
-export type FoundSession = {
-  readonly id: string;
-  readonly item: SessionItem;
-  readonly description: SessionDescription | null;
 };
 
 /** The source of a stream: a session or one of its threads. `session`: has the live channel. */
@@ -442,42 +442,6 @@ function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvi
 export const archivedProblem = (session: string): ManagedError =>
   invalid(`Cannot send events to archived session: ${session}`, undefined, 'session_archived');
 
-type Extension = { readonly perdure?: { readonly phase: string; readonly waits_for?: string } };
-
-/** Returns fields that the API lacks: the phase, and what the session waits for (G84). */
-function perdureFacts(description: SessionDescription | null): Extension {
-  if (description === null) return {};
-  const { phase, waitsFor } = description;
-  return { perdure: { phase, ...(waitsFor !== undefined && { waits_for: waitsFor }) } };
-}
-
-/** All outcomes of a session; one that was sent and not taken up yet is the last. */
-export function outcomesOf(found: FoundSession, { outcomes }: Pick<Projection, 'outcomes'>): readonly Outcome[] {
-  const { outcome: sent } = found.item;
-  const status = statusOf(found);
-  if (!sent || status === 'idle' || status === 'terminated') return outcomes;
-  const pending = pendingOutcome(sent.event, sent.description);
-  return outcomes.some(({ id }) => id === pending.id) ? outcomes : [...outcomes, pending];
-}
-
-/** A call that waits for whom no event tells of is part of a running turn. */
-export function statusOf({ item, description }: FoundSession): SessionStatus {
-  if (item.archivedAt !== null) return 'terminated';
-  if (description === null) return item.isStarted ? 'terminated' : 'idle';
-  const { status, phase, unseen, waits = 0 } = description;
-  if (status !== 'open' || phase === 'closed') return 'terminated';
-  if (waits > 0 || isAtBudget({ description })) return 'idle';
-  if (phase === 'parked') return 'rescheduling';
-  return phase === 'idle' && !unseen ? 'idle' : 'running';
-}
-
-/** Whether calls wait for a person or an app. */
-export const isWaiting = ({ description }: FoundSession): boolean => (description?.waits ?? 0) > 0;
-
-/** Whether the run under way waits at the session's budget. */
-export const isAtBudget = ({ description }: Pick<FoundSession, 'description'>): boolean =>
-  description?.status === 'open' && description.atBudget === true;
-
 function refuseArchived(id: string, { archivedAt }: Pick<SessionItem, 'archivedAt'>): void {
   if (archivedAt !== null) throw invalid(`Session ${id} is archived and cannot be changed`);
 }
@@ -488,15 +452,6 @@ function withAgentName(fact: EventFact, name: string): EventFact {
   const named = (event: ReturnType<EventFact['make']>) =>
     event.type === 'session.thread_status_idle' && event.agent_name === '' ? { ...event, agent_name: name } : event;
   return { ...fact, make: (bodies) => named(fact.make(bodies)) };
-}
-
-/** The end of a session whose transcript cannot tell it: without a workflow, or ended by force. */
-function endOutside({ id, item, description }: FoundSession, facts: readonly EventFact[]): readonly EventFact[] {
-  const at = description === null ? item.archivedAt : description.closedAt;
-  const isForced = description !== null && description.status !== 'open' && description.status !== 'cancelled';
-  const isNeverRun = description === null && !item.isStarted;
-  if (at === null || !(isForced || isNeverRun)) return [];
-  return facts.at(-1)?.type === 'session.status_terminated' ? [] : [terminatedFact(id, at, facts.at(-1))];
 }
 
 function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boolean {

@@ -12,7 +12,8 @@ import { callEventId, type EventFact, type OpenWait, type Projection } from './e
 import type { Timeline, Timelines } from './events/timelines.ts';
 import { NO_MESSAGE } from './events/wait-parts.ts';
 import type { ManagedPorts } from './ports.ts';
-import type { FoundSession, Sessions } from './sessions.ts';
+import type { FoundSession } from './session-status.ts';
+import type { Sessions } from './sessions.ts';
 import type { SessionLease } from './work/credentials.ts';
 import { keepResult, toolOf } from './work/refused.ts';
 import { requireOffer } from './work/results.ts';

@@ -14,7 +14,8 @@ import { formatTime, threadId } from './ids.ts';
 import type { ManagedStore } from './log/stored.ts';
 import type { ManagedPorts } from './ports.ts';
 import { rosterOf } from './rosters.ts';
-import { type EventSource, type FoundSession, type Sessions, statusOf } from './sessions.ts';
+import { type FoundSession, statusOf } from './session-status.ts';
+import type { EventSource, Sessions } from './sessions.ts';
 
 export type ThreadParts = {
   readonly ports: ManagedPorts;

@@ -12,7 +12,8 @@ import { BEAT, KEEPALIVE_MS, type NextText, sendFrames } from '../../page/event-
 import { lineOf, ManagedError } from '../errors.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
-import { type EventSource, type FoundSession, type Sessions, isAtBudget, isWaiting, statusOf } from '../sessions.ts';
+import { type FoundSession, isAtBudget, isWaiting, statusOf } from '../session-status.ts';
+import type { EventSource, Sessions } from '../sessions.ts';
 import type { EventBus } from './bus.ts';
 import type { EventFact } from './parts.ts';
 import { Previews } from './previews.ts';

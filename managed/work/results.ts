@@ -19,7 +19,7 @@ import type { OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
 import type { ManagedPorts } from '../ports.ts';
 import type { Parts } from '../request.ts';
-import type { FoundSession } from '../sessions.ts';
+import type { FoundSession } from '../session-status.ts';
 import type { SessionLease } from './credentials.ts';
 import { openCalls, RESULTS, toolOf } from './view.ts';
 

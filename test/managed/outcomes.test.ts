@@ -2,7 +2,7 @@
 // with a transcript in memory).
 import { describe, expect, test } from 'vitest';
 import type { Entry, Terminal } from '../../client/index.ts';
-import { outcomesOf } from '../../managed/sessions.ts';
+import { outcomesOf } from '../../managed/session-status.ts';
 import { emptyProjection } from '../../managed/events/parts.ts';
 import { projectEntries } from '../../managed/events/project.ts';
 import { spentSoFar } from '../../managed/events/run-end.ts';

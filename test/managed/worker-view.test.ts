@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ManagedError } from '../../managed/errors.ts';
 import { type EventFact, emptyProjection, type OpenWait, type ReplyCall } from '../../managed/events/parts.ts';
 import type { Timeline } from '../../managed/events/timelines.ts';
-import type { FoundSession } from '../../managed/sessions.ts';
+import type { FoundSession } from '../../managed/session-status.ts';
 import { findTarget } from '../../managed/settle.ts';
 import { endUngiven, lookAfterLease, requireOffer } from '../../managed/work/results.ts';
 import {
