@@ -120,6 +120,7 @@ test.runIf(found)(
 
 test.runIf(found)(
   'a name that the waiting shell cannot have, or would follow, leads to a sandbox of its own (L40)',
+  whateverIsMounted,
   async () => {
     const { said, alone } = open(place());
     for (const env of [
