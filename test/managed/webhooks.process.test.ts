@@ -6,7 +6,19 @@ import { reply } from '../../scripted-model/index.ts';
 import { readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { typesOf, webhookReceiver } from '../support/webhook-receiver.ts';
-import { bash, linesOf, managed, type Managed, resultsIn, sandbox, say, turnEnd } from './sandbox/stage.ts';
+import {
+  append,
+  bash,
+  holding,
+  letGo,
+  linesOf,
+  managed,
+  type Managed,
+  resultsIn,
+  sandbox,
+  say,
+  turnEnd,
+} from './sandbox/stage.ts';
 
 test('an endpoint gets each in order, once by its id, over kill -9 of worker and server (G70)', async () => {
   let isBack = false;
@@ -33,7 +45,7 @@ test('webhooks alone start the sandboxes of a session, also when one has died in
     if (stage) await drain(stage, started);
     return 204;
   });
-  stage = await managed((log) => [bash(`echo one >> ${log}; sleep 600`), bash(`echo two >> ${log}`), reply('Done.')], {
+  stage = await managed((log) => [bash(holding(log, 'one')), bash(append(log, 'two')), reply('Done.')], {
     webhooks: [receiver.endpoint(['session.status_run_started'])],
     lease: '20s',
   });
@@ -41,6 +53,7 @@ test('webhooks alone start the sandboxes of a session, also when one has died in
   await say(client, session, 'Go.');
   await until(() => linesOf(log).length === 1);
   started[0]?.kill('SIGKILL');
+  letGo(stage);
   const events = await turnEnd(stage);
   expect(linesOf(log)).toEqual(['one', 'two']);
   expect(resultsIn(events)).toHaveLength(2);

@@ -1,6 +1,6 @@
 // Self-hosted environments end to end: the SDK's own worker in a process of its own, `perdure serve`
 // and a worker of Perdure in others, a scripted model. Effects are lines of a file outside.
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
@@ -10,20 +10,23 @@ import { reply, toolUse } from '../../../scripted-model/index.ts';
 import { readyWorker } from '../../support/cli.ts';
 import { until } from '../../support/until.ts';
 import {
+  append,
   bash,
+  type Event,
   expectWhole,
+  holding,
+  letGo,
   linesOf,
   listed,
   managed,
+  type Managed,
+  type Options,
   publicUrl,
   resultsIn,
   sandbox,
   say,
   serve,
   turnEnd,
-  type Managed,
-  type Event,
-  type Options,
 } from './stage.ts';
 
 test('a session runs its tools in a sandbox of its own, and says what it waits for (G74 G37)', async () => {
@@ -47,12 +50,7 @@ test('a session runs its tools in a sandbox of its own, and says what it waits f
 });
 
 const LOST = /outcome unknown/;
-const append = (log: string, word: string): string => `echo ${word} >> ${log}`;
 
-/** A command that has begun, and does not end before the file is there. */
-const holding = (log: string, word: string): string =>
-  `${append(log, word)}; while [ ! -e ${log}.go ]; do sleep 0.1; done`;
-const letGo = ({ log }: Managed): void => writeFileSync(`${log}.go`, '');
 const begun = ({ log }: Managed, count: number) => until(() => linesOf(log).length === count);
 
 /** Whether the model was told that the outcome of each call is unknown. */

@@ -1,7 +1,7 @@
 // The stage of tests of self-hosted environments: `perdure serve` and a worker of Perdure in processes
 // of their own, a scripted model, and the SDK's own worker as a sandbox.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
@@ -140,3 +140,11 @@ export async function expectWhole({ client, session }: Managed, events: readonly
 }
 
 export const bash = (command: string) => reply([toolUse('bash', { command })]);
+
+export const append = (log: string, word: string): string => `echo ${word} >> ${log}`;
+
+/** A command that has begun, and does not end before `letGo`, whoever is killed. */
+export const holding = (log: string, word: string): string =>
+  `${append(log, word)}; while [ ! -e ${log}.go ]; do sleep 0.1; done`;
+
+export const letGo = ({ log }: Pick<Managed, 'log'>): void => writeFileSync(`${log}.go`, '');
