@@ -5,6 +5,7 @@ import type { BetaCloudConfig, BetaEnvironment } from '@anthropic-ai/sdk/resourc
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
 import { formatTime } from './ids.ts';
 import { LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
+import { placeOfDated } from './pages.ts';
 import type { EnvironmentConfig, environmentCreate, environmentUpdate } from './shapes/environments.ts';
 import { patchMetadata } from './shapes/parse.ts';
 
@@ -161,7 +162,7 @@ export class Environments {
     const stored = [...(await this.#stored.environments.read(LIST_AGE_MS)).values()];
     return [builtIn, ...stored]
       .filter(({ archived_at }) => includeArchived || archived_at === null)
-      .toSorted((a, b) => (placeOfEnvironment(a) < placeOfEnvironment(b) ? 1 : -1));
+      .toSorted((a, b) => (placeOfDated(a) < placeOfDated(b) ? 1 : -1));
   }
 
   async #change(id: string, by: string, change: (item: BetaEnvironment) => BetaEnvironment): Promise<BetaEnvironment> {
@@ -175,8 +176,6 @@ export class Environments {
     return this.retrieve(id);
   }
 }
-
-export const placeOfEnvironment = ({ id, created_at }: BetaEnvironment): string => `${created_at} ${id}`;
 
 const missing = (id: string) => notFound('Environment', id, 'environment_not_found');
 

@@ -10,31 +10,30 @@ import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/ag
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
 import { WorkQueues } from '../client/faces/work-items.ts';
 import { Agents } from './agents.ts';
-import { Environments, placeOfEnvironment } from './environments.ts';
+import { Environments } from './environments.ts';
 import { EventBus } from './events/bus.ts';
 import { FileResources } from './files/file-resources.ts';
 import { fileHandlers } from './files/handlers.ts';
 import { awaitRest, openStream } from './events/stream.ts';
 import { Timelines } from './events/timelines.ts';
-import { formatMicros, newId, type Prefix } from './ids.ts';
+import { formatMicros, newId } from './ids.ts';
 import { LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import { memoryHandlers } from './memory/handlers.ts';
 import { MemoryStores } from './memory/stores.ts';
-import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen, placeOf } from './pages.ts';
+import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen, placeOf, placeOfDated } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import {
   agentIn,
   environmentIn,
   filterOf,
   type Handler,
-  type ManagedRequest,
   type Paged,
   pageIn,
   type Parts,
   sessionIn,
   threadIn,
 } from './request.ts';
-import { reserveIds } from './request-log.ts';
+import { reserveId, reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
 import { type FoundSession, statusOf } from './session-status.ts';
 import { Sessions } from './sessions.ts';
@@ -78,15 +77,12 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
   };
 }
 
-const reserveId = async ({ ports }: Parts, request: ManagedRequest, prefix: Prefix): Promise<string> =>
-  (await reserveIds(ports, request, () => [newId(prefix)]))[0]!;
-
 function agentHandlers(parts: Parts) {
   const { agents } = parts;
   return {
     'agents.create': async (request) => {
       const body = parseBody(agentShapes.agentCreate, request.body);
-      return agents.create(await reserveId(parts, request, 'agent'), request.person, body);
+      return agents.create(await reserveId(parts.ports, request, 'agent'), request.person, body);
     },
     'agents.retrieve': (request) => {
       const { version } = parseQuery(agentShapes.agentRetrieve, request.query);
@@ -119,7 +115,7 @@ function environmentHandlers(parts: Parts) {
   return {
     'environments.create': async (request) => {
       const body = parseBody(environmentShapes.environmentCreate, request.body);
-      return environments.create(await reserveId(parts, request, 'env'), request.person, body);
+      return environments.create(await reserveId(parts.ports, request, 'env'), request.person, body);
     },
     'environments.retrieve': (request) => environments.retrieve(environmentIn(request)),
     'environments.update': (request) => {
@@ -136,7 +132,7 @@ function environmentHandlers(parts: Parts) {
       const query = parseQuery(agentShapes.listQuery, request.query);
       const list: ListRequest = { list: 'environments', order: 'desc', filter: filterOf(query), ...pageIn(query) };
       const all = await environments.list(query.include_archived === true);
-      const page = pageOf(await parts.cursors(), list, all, placeOfEnvironment);
+      const page = pageOf(await parts.cursors(), list, all, placeOfDated);
       return { data: page.items, next_page: page.next };
     },
   } satisfies Partial<Record<ServedName, Handler>>;

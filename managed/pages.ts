@@ -25,6 +25,10 @@ type Placed = readonly [id: string, item: { readonly createdAt: number }];
 /** Returns the place of a resource in a list that is sorted by creation. */
 export const placeOf = ([id, { createdAt }]: Placed): string => `${formatTime(createdAt)} ${id}`;
 
+/** The same, of a resource as the API shows it. */
+export const placeOfDated = ({ id, created_at }: { readonly id: string; readonly created_at: string }): string =>
+  `${created_at} ${id}`;
+
 /** Sorts resources as their places sort, without making any: a list may have very many. */
 export function sortByCreation<Item extends Placed>(items: readonly Item[], order: Order = 'desc'): readonly Item[] {
   const sign = order === 'asc' ? 1 : -1;

@@ -7,6 +7,7 @@ import { parseStored } from '../client/faces/sessions.ts';
 import { findNewest } from '../client/faces/stored.ts';
 import type { Store } from '../client/faces/types.ts';
 import { invalid } from './errors.ts';
+import { newId, type Prefix } from './ids.ts';
 
 /** Milliseconds for which a retry finds the request before it. */
 const RETRY_MS = 15 * 60_000;
@@ -48,6 +49,9 @@ export async function reserveIds(
     if (kind === 'created') return fresh.ids;
   }
 }
+
+export const reserveId = async (ports: Ports, request: Repeatable, prefix: Prefix): Promise<string> =>
+  (await reserveIds(ports, request, () => [newId(prefix)]))[0]!;
 
 async function reserveByKey({ store }: Ports, name: string, fresh: RequestRecord): Promise<readonly string[]> {
   const outcome = await store.create(name, encode(fresh));

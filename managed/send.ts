@@ -98,19 +98,20 @@ const MOST_SOURCE_BYTES = 64 * 1024 * 1024;
 /** Throws ManagedError. */
 async function refuseLargeSources({ files }: SendParts, events: readonly SentEvent[]): Promise<void> {
   const blocks = events.flatMap((event) => (event.type === 'user.message' ? event.content : []));
-  const ids = blocks.map(fileOf).filter((id) => id !== undefined);
+  const ids = blocks.filter(isFileBlock).map(({ source }) => source.file_id);
   if (ids.length === 0 || (await files.measure(ids)) <= MOST_SOURCE_BYTES) return;
   throw new ManagedError(413, `The files that the events name are over ${MOST_SOURCE_BYTES / 1024 / 1024} MB together`);
 }
 
-const fileOf = (block: MessageBlock): string | undefined =>
-  block.type === 'text' || block.type === 'redacted' || block.source.type !== 'file' ? undefined : block.source.file_id;
+type FileBlock = Exclude<MessageBlock, { type: 'text' | 'redacted' }> & { readonly source: { readonly type: 'file' } };
+
+const isFileBlock = (block: MessageBlock): block is FileBlock => 'source' in block && block.source.type === 'file';
 
 /** Puts files in the place of their ids. Throws ManagedError where one is not there. */
 async function readSources({ files }: SendParts, event: SentEvent, path: string): Promise<SentEvent> {
   if (event.type !== 'user.message') return event;
   const read = async (block: MessageBlock, at: number): Promise<MessageBlock> => {
-    if (block.type === 'text' || block.type === 'redacted' || block.source.type !== 'file') return block;
+    if (!isFileBlock(block)) return block;
     const { mimeType, bytes } = await files.read(block.source.file_id).catch((error: unknown) => {
       if (!(error instanceof ManagedError)) throw error;
       throw invalid(`${path}.content.${at}.source: ${error.message}`, `${path}.content.${at}.source`);

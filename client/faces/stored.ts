@@ -1,6 +1,6 @@
 // What a face reads and keeps in the store itself: logs of resources, stored heads and outcomes,
 // entries that a step is about to append.
-export { Files, OUTPUTS, outputsOf, UPLOADS } from '../../store/values/files.ts';
+export { attachedTo, Files, OUTPUTS, outputsOf, UPLOADS } from '../../store/values/files.ts';
 export { bodyText, mediaKey, storeTextBody } from '../../store/log/bodies.ts';
 export { rewoundIn } from '../../store/log/entries.ts';
 export { readStoredHead, readStoredOutcome } from '../../store/log/step-records.ts';

@@ -49,7 +49,7 @@ export type { CleanedSnapshots } from '../store-care/clean-snapshots.ts';
 export type { CleanResult } from '../store-care/clean-store.ts';
 export type { KeptWorktree } from '../store-care/kept-worktrees.ts';
 export type { RunConfig, ToolNames } from '../../store/configuration.ts';
-export type { FileItem } from '../../store/values/files.ts';
+export type { AttachedFile, FileItem } from '../../store/values/files.ts';
 export type { PlacedTombstone } from '../../store/live/events.ts';
 export type { Bodies, BodyReader } from '../../store/log/bodies.ts';
 export type { Memory, MemoryAuthor, MemoryText, MemoryVersion } from '../../store/memories/memories.ts';

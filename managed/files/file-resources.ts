@@ -4,19 +4,18 @@ import type { BetaFileMetadata } from '@anthropic-ai/sdk/resources/beta/files';
 import type { BetaManagedAgentsFileResource } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
 import { getExtension, getMimeType } from 'hono/utils/mime';
 import { StoreError } from '../../client/faces/sessions.ts';
-import { Files, isInTheWay, OUTPUTS, UPLOADS } from '../../client/faces/stored.ts';
-import type { CapturedFile, FileItem, Resources } from '../../client/faces/types.ts';
+import { attachedTo, Files, isInTheWay, OUTPUTS, UPLOADS } from '../../client/faces/stored.ts';
+import type { AttachedFile, CapturedFile, FileItem, Resources } from '../../client/faces/types.ts';
 import { showUnseen, wellFormedText } from '../../system/text.ts';
 import { invalid, notFound, unsupported } from '../errors.ts';
 import { fileId, fileOfResource, formatTime, isId, newId, resourceOfFile } from '../ids.ts';
 import { LIST_AGE_MS } from '../log/stored.ts';
 import { sortByCreation } from '../pages.ts';
 import type { ManagedPorts } from '../ports.ts';
-import type { FileResource, ResourceParams } from '../shapes/files.ts';
+import { type FileResource, MOST_RESOURCES, type ResourceParams } from '../shapes/files.ts';
 
 /** Bytes of a file, as snapshots of folders take them. */
 export const LARGEST_FILE = 50 * 1024 * 1024;
-const MOST_RESOURCES = 500;
 const MOST_OUTPUTS = 500;
 const LONGEST_NAME = 255;
 const LONGEST_PATH = 1_024;
@@ -253,15 +252,6 @@ const isOutput = (item: FileItem, session: string, { path, blob }: CapturedFile)
 const deletedOutput = (session: string, { path, blob }: CapturedFile): string => fileId(session, path, blob);
 
 const isDownloadable = ({ output }: FileItem): boolean => output !== undefined;
-
-type AttachedFile = readonly [id: string, item: FileItem & { readonly mount: string }];
-
-function attachedTo(items: Items, session: string): readonly AttachedFile[] {
-  return [...items].filter((one): one is [string, AttachedFile[1]] => {
-    const [, item] = one;
-    return item.session === session && item.mount !== undefined;
-  });
-}
 
 /** A file below the folder of outputs has a path, which is none of its name's. */
 type Extension = { readonly perdure?: { readonly path: string } };

@@ -6,10 +6,9 @@ import type {
   BetaManagedAgentsSessionResource,
 } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
 import { invalid, unsupported } from '../errors.ts';
-import { newId } from '../ids.ts';
 import { pageOf, placeOf } from '../pages.ts';
 import { type Handler, idIn, type ManagedRequest, type Paged, pageIn, type Parts, sessionIn } from '../request.ts';
-import { reserveIds } from '../request-log.ts';
+import { reserveId } from '../request-log.ts';
 import { pageQuery } from '../shapes/agents.ts';
 import * as shapes from '../shapes/files.ts';
 import { parseBody, parseQuery } from '../shapes/parse.ts';
@@ -19,9 +18,6 @@ import { readUpload, showFile } from './file-resources.ts';
 const fileIn = (request: ManagedRequest): string => idIn(request, 'file_id', 'file', 'File', 'file_not_found');
 const resourceIn = (request: ManagedRequest): string => idIn(request, 'resource_id', 'sesrsc', 'Resource');
 
-const reserveFile = async ({ ports }: Parts, request: ManagedRequest, body: unknown): Promise<string> =>
-  (await reserveIds(ports, { ...request, body }, () => [newId('file')]))[0]!;
-
 export const fileHandlers = (parts: Parts) =>
   ({
     'files.upload': async (request) => {
@@ -29,7 +25,7 @@ export const fileHandlers = (parts: Parts) =>
       const upload = await readUpload(request.body);
       const { bytes, ...named } = upload;
       const content = createHash('sha256').update(bytes).digest('hex');
-      const id = await reserveFile(parts, request, { ...named, content });
+      const id = await reserveId(parts.ports, { ...request, body: { ...named, content } }, 'file');
       return parts.files.upload(id, request.person, upload);
     },
     'files.list': async (request): Promise<Paged<BetaFileMetadata>> => {
@@ -79,7 +75,7 @@ export const fileHandlers = (parts: Parts) =>
       const body = parseBody(shapes.resourceAdd, request.body);
       const session = sessionIn(request);
       await parts.sessions.requireFiles(session);
-      const id = await reserveFile(parts, request, request.body);
+      const id = await reserveId(parts.ports, request, 'file');
       return parts.files.attach(session, id, request.person, body);
     },
     'sessions.resources.update': async (request) => {

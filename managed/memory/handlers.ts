@@ -13,15 +13,14 @@ import { type Memories, memoryPathProblem, MemoryRefusal, memoryTextProblem } fr
 import type { Memory, MemoryAuthor, MemoryText, MemoryVersion } from '../../client/faces/types.ts';
 import { invalid, ManagedError } from '../errors.ts';
 import { formatTime, newId } from '../ids.ts';
-import { type ListRequest, pageOf } from '../pages.ts';
+import { type ListRequest, pageOf, placeOfDated } from '../pages.ts';
 import { filterOf, type Handler, idIn, type ManagedRequest, type Paged, pageIn, type Parts } from '../request.ts';
-import { reserveIds } from '../request-log.ts';
+import { reserveId, reserveIds } from '../request-log.ts';
 import { parseBody, parseQuery } from '../shapes/parse.ts';
 import { agentList } from '../shapes/agents.ts';
 import * as shapes from '../shapes/memory-stores.ts';
 import { isWithin } from '../shapes/sessions.ts';
 import type { ServedName } from '../surface.ts';
-import { placeOfMemoryStore } from './stores.ts';
 
 const storeIn = (request: ManagedRequest): string => idIn(request, 'memory_store_id', 'memstore', 'Memory store');
 const memoryIn = (request: ManagedRequest): string => idIn(request, 'memory_id', 'mem', 'Memory');
@@ -36,7 +35,7 @@ function storeHandlers(parts: Parts) {
   return {
     'memoryStores.create': async (request) => {
       const body = parseBody(shapes.memoryStoreCreate, request.body);
-      const [id = ''] = await reserveIds(parts.ports, request, () => [newId('memstore')]);
+      const id = await reserveId(parts.ports, request, 'memstore');
       return memoryStores.create(id, request.person, body);
     },
     'memoryStores.retrieve': (request) => memoryStores.retrieve(storeIn(request)),
@@ -56,7 +55,7 @@ function storeHandlers(parts: Parts) {
       const all = (await memoryStores.list(query.include_archived === true)).filter(({ created_at }) =>
         isWithin(Date.parse(created_at) * 1000, query),
       );
-      const page = pageOf(await parts.cursors(), list, all, placeOfMemoryStore);
+      const page = pageOf(await parts.cursors(), list, all, placeOfDated);
       return { data: page.items, next_page: page.next };
     },
   } satisfies Partial<Record<ServedName, Handler>>;

@@ -5,6 +5,7 @@ import type { BetaManagedAgentsMemoryStore } from '@anthropic-ai/sdk/resources/b
 import { invalid, type ManagedError, notFound } from '../errors.ts';
 import { formatTime } from '../ids.ts';
 import { LIST_AGE_MS, type ManagedStore, type MemoryStoreItem } from '../log/stored.ts';
+import { placeOfDated } from '../pages.ts';
 import { patchMetadata } from '../shapes/parse.ts';
 import type { memoryStoreCreate, memoryStoreUpdate } from '../shapes/memory-stores.ts';
 
@@ -76,7 +77,7 @@ export class MemoryStores {
     return [...(await this.#stored.memoryStores.read(LIST_AGE_MS))]
       .map(([id, item]) => show(id, item))
       .filter(({ archived_at }) => includeArchived || archived_at === null)
-      .toSorted((a, b) => (placeOfMemoryStore(a) < placeOfMemoryStore(b) ? 1 : -1));
+      .toSorted((a, b) => (placeOfDated(a) < placeOfDated(b) ? 1 : -1));
   }
 
   async #change(id: string, by: string, change: (item: MemoryStoreItem) => MemoryStoreItem) {
@@ -95,8 +96,6 @@ const show = (id: string, item: MemoryStoreItem): BetaManagedAgentsMemoryStore =
   type: 'memory_store',
   ...item,
 });
-
-export const placeOfMemoryStore = ({ id, created_at }: BetaManagedAgentsMemoryStore): string => `${created_at} ${id}`;
 
 const missing = (id: string): ManagedError => notFound('Memory store', id);
 const archived = (id: string): ManagedError =>

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { pageQuery } from './agents.ts';
 
 const MOST_IDS = 100;
-const MOST_RESOURCES = 500;
+/** Files and memory stores of a session (G95). */
+export const MOST_RESOURCES = 500;
 
 const fileResource = z.strictObject({
   type: z.literal('file'),

@@ -2,7 +2,7 @@
 // each; a record names its bytes, so that gc may drop them once the file is deleted.
 import { z } from 'zod';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { ResourceLog } from './resource-log.ts';
+import { ResourceLog, type Resources } from './resource-log.ts';
 import { parseStored, type Store } from './store.ts';
 
 /** Where sessions see the files that were attached to them, and where they leave what they make. */
@@ -36,6 +36,17 @@ export type FileItem = {
  * folder of outputs, an absolute real path.
  */
 export type SessionFiles = { readonly of: string; readonly outputs: string };
+
+/** A file that is attached to a session. */
+export type AttachedFile = readonly [id: string, item: FileItem & { readonly mount: string }];
+
+/** Returns the files that are attached to a session, in the order of their attachment. */
+export function attachedTo(items: Resources<FileItem>, session: string): readonly AttachedFile[] {
+  return [...items].filter((one): one is [string, AttachedFile[1]] => {
+    const [, item] = one;
+    return item.session === session && item.mount !== undefined;
+  });
+}
 
 const bytesShape = z.object({ v: z.literal(1), hash: z.string() });
 

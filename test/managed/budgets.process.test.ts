@@ -11,7 +11,7 @@ import { reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { codeOf, errorOf } from './staged.ts';
-import { serveManaged } from './served.ts';
+import { expectWellFormed, serveManaged } from './served.ts';
 
 type Listed = BetaManagedAgentsSessionEvent;
 
@@ -54,14 +54,6 @@ async function managed(script: ScriptedModelOptions['script'], budget: string) {
 
 const typesOf = (events: readonly { readonly type: string }[]): readonly string[] =>
   events.map(({ type }) => type).filter((type) => !type.startsWith('span.'));
-
-function expectWellFormed(events: readonly Listed[]): void {
-  const times = events.map(({ processed_at }) => String(processed_at));
-  expect(times).toEqual([...new Set(times)].toSorted());
-  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
-  for (const [at, { type }] of events.entries())
-    if (type === 'session.status_idle') expect(events[at - 1]?.type).toBe('session.usage');
-}
 
 test('a session waits at its budget, over kill -9 of its worker, and goes on once that is raised (G69)', async () => {
   const { sessions, id, listed, send, set, idle, worker, place, model } = await managed(

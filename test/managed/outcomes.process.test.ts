@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { fault, reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
-import { serveManaged } from './served.ts';
+import { expectWellFormed, serveManaged } from './served.ts';
 
 type Listed = BetaManagedAgentsSessionEvent;
 
@@ -55,14 +55,6 @@ const typesOf = (events: readonly { readonly type: string }[]): readonly string[
 
 const gradesOf = (events: readonly Listed[]) =>
   events.flatMap((event) => (event.type === 'span.outcome_evaluation_end' ? [event] : []));
-
-function expectWellFormed(events: readonly Listed[]): void {
-  const times = events.map(({ processed_at }) => String(processed_at));
-  expect(times).toEqual([...new Set(times)].toSorted());
-  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
-  for (const [at, { type }] of events.entries())
-    if (type === 'session.status_idle') expect(events[at - 1]?.type).toBe('session.usage');
-}
 
 test('an outcome is revised until its grader is satisfied, and the stream, the list and the session agree (G72)', async () => {
   const { sessions, id, listed, send, idle, evaluations, model, place } = await managed([

@@ -12,6 +12,7 @@ import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { gate, reply, type ScriptedModelOptions, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, type Command, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
+import { expectWellFormed } from './served.ts';
 
 type Place = ReturnType<typeof cliPlace>;
 type Event = BetaManagedAgentsStreamSessionEvents;
@@ -65,13 +66,6 @@ const isIdle = (event: Event): boolean => event.type === 'session.status_idle';
 /** What was processed, without previews: an input is told once more before it is. */
 const processed = (events: readonly Event[]) =>
   events.filter((event) => 'processed_at' in event && event.processed_at !== null);
-
-function expectWellFormed(events: readonly BetaManagedAgentsSessionEvent[]): void {
-  const times = events.map(({ processed_at }) => String(processed_at));
-  expect(times).toEqual(times.toSorted());
-  expect(new Set(times).size).toBe(events.length);
-  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
-}
 
 test('a program of five lines has its answer, and list and stream say the same (G31 G34 G41)', async () => {
   const write = toolUse('write', { file_path: 'a.txt', content: 'Hello.\n' });

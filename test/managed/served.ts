@@ -2,7 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Anthropic, { type ClientOptions } from '@anthropic-ai/sdk';
-import { onTestFinished } from 'vitest';
+import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
+import { expect, onTestFinished } from 'vitest';
 import type { ManagedSettings } from '../../worker/config/config.ts';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
 import type { cliPlace } from '../support/cli.ts';
@@ -33,4 +34,13 @@ export async function serveManaged(
     logLevel: 'off',
     ...options,
   });
+}
+
+/** Times strictly increase, no id comes twice, and each idle follows what was used (G10 G34). */
+export function expectWellFormed(events: readonly BetaManagedAgentsSessionEvent[]): void {
+  const times = events.map(({ processed_at }) => String(processed_at));
+  expect(times).toEqual([...new Set(times)].toSorted());
+  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+  for (const [at, { type }] of events.entries())
+    if (type === 'session.status_idle') expect(events[at - 1]?.type).toBe('session.usage');
 }

@@ -13,7 +13,7 @@ import { reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { errorOf } from './staged.ts';
-import { serveManaged } from './served.ts';
+import { expectWellFormed, serveManaged } from './served.ts';
 
 type Tools = NonNullable<AgentCreateParams['tools']>;
 type Listed = BetaManagedAgentsSessionEvent;
@@ -65,14 +65,6 @@ async function managed(script: ScriptedModelOptions['script'], tools: Tools) {
 
 const typesOf = (events: readonly { readonly type: string }[]): readonly string[] =>
   events.map(({ type }) => type).filter((type) => !type.startsWith('span.'));
-
-function expectWellFormed(events: readonly Listed[]): void {
-  const times = events.map(({ processed_at }) => String(processed_at));
-  expect(times).toEqual(times.toSorted());
-  expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
-  for (const [at, { type }] of events.entries())
-    if (type === 'session.status_idle') expect(events[at - 1]?.type).toBe('session.usage');
-}
 
 test('a custom tool is answered by an app, and the stream, the list and the session agree (G38 G53)', async () => {
   const { client, id, listed, send, waitsFor, ended, model } = await managed(

@@ -14,7 +14,7 @@ import { createGlobTool } from './glob.ts';
 import { createGrepTool } from './grep.ts';
 import { createReadTool, PLAIN } from './read.ts';
 import { syncMemoryFolders } from './files/memory-folders.ts';
-import { type Mounts, toMachine, toSession, writableFolders } from './files/mounts.ts';
+import { type Mounts, type Placed, toMachine, toSession, writableFolders } from './files/mounts.ts';
 import { ShellStates } from './shell/kept-shell.ts';
 import { createWebFetchTool } from './web-fetch.ts';
 import { createWriteTool } from './write.ts';
@@ -189,9 +189,6 @@ function createMountedForms(options: BuiltinOptions): { read: Shown; write: Show
     };
   return { read: reaching([mounts.root]), write: reaching(writableFolders(mounts)), command: keep };
 }
-
-/** The inputs of the file tools, as far as they say where. */
-type Placed = { readonly path?: string; readonly pattern?: string };
 
 /** Writes the path of an input as this machine has it. */
 const movePath = (mounts: Mounts, input: Placed): Placed =>

@@ -5,7 +5,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { lstat, mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type FileItem, Files } from '../../../store/values/files.ts';
+import { type AttachedFile, attachedTo, Files } from '../../../store/values/files.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { listEntries, realOf } from '../../../system/process/places.ts';
 import { codeOf } from '../../../system/text.ts';
@@ -16,8 +16,6 @@ const DAY_MS = 24 * 3_600_000;
 
 /** Begins the name of a file until it is whole. */
 const UNFINISHED = 'new-';
-
-type Attached = readonly [id: string, item: FileItem & { readonly mount: string }];
 
 export class AttachedFiles {
   readonly #files: Files;
@@ -48,11 +46,7 @@ export class AttachedFiles {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#noteUse(place);
     removeUnfinished(place);
-    const all = [...(await this.#files.log.read())];
-    const attached = all.filter((one): one is [string, Attached[1]] => {
-      const [, item] = one;
-      return item.session === session && item.mount !== undefined;
-    });
+    const attached = attachedTo(await this.#files.log.read(), session);
     const mounts = attached.map(([, { mount }]) => mount);
     await removeOthers(folder, { files: new Set(mounts), folders: new Set(mounts.flatMap(foldersOf)) });
     for (const one of attached) await this.#layOne(place, folder, one);
@@ -60,7 +54,7 @@ export class AttachedFiles {
   }
 
   /** A file that is there has the time of its attachment: each has a time and a size of its own. */
-  async #layOne(place: string, folder: string, [id, { mount, createdAt, size }]: Attached): Promise<void> {
+  async #layOne(place: string, folder: string, [id, { mount, createdAt, size }]: AttachedFile): Promise<void> {
     const path = join(folder, mount);
     const found = await lstat(path).catch(ignoreMissing);
     if (found?.isFile() && found.size === size && Math.round(found.mtimeMs) === createdAt) return;

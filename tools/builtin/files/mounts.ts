@@ -6,6 +6,9 @@ import type { ShownFolder } from '../../../system/process/bwrap.ts';
 import { isInside } from '../../../system/process/places.ts';
 import { MOUNTS, type RunMount } from '../../../workflows/contract/mounts.ts';
 
+/** The inputs of the file tools, as far as they say where. */
+export type Placed = { readonly path?: string; readonly pattern?: string };
+
 export type Mounts = {
   /** What is /mnt for the session: a folder of this machine, by its absolute path. */
   readonly root: string;

@@ -5,7 +5,7 @@ import { OUTPUTS, UPLOADS } from '../../../store/values/files.ts';
 import type { ShownFolder } from '../../../system/process/bwrap.ts';
 import { isInside } from '../../../system/process/places.ts';
 import { type JudgeContext, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../../tool.ts';
-import { shownMounts } from './mounts.ts';
+import { type Placed, shownMounts } from './mounts.ts';
 import type { BuiltinOptions } from './options.ts';
 
 /** Returns what a command is shown below /mnt. Throws StoreError. */
@@ -27,9 +27,6 @@ export async function showSessionFiles(
 export const withUploads = <Context extends Partial<Pick<JudgeContext, 'folders' | 'sessionFiles'>>>(
   context: Context,
 ): Context => (context.sessionFiles ? { ...context, folders: [...(context.folders ?? []), UPLOADS] } : context);
-
-/** The inputs of the file tools, as far as they say where. */
-type Placed = { readonly path?: string; readonly pattern?: string };
 
 /** A glob may be absolute: then it says where by itself. */
 const pathIn = ({ path, pattern }: Placed): string | undefined => {
