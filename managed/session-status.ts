@@ -25,6 +25,14 @@ export function statusOf({ item, description }: FoundSession): SessionStatus {
   return phase === 'idle' && !unseen ? 'idle' : 'running';
 }
 
+/** Whether all that a session at rest does is to take up the labels that it was just told. */
+export const isTakingUpLabels = (before: SessionDescription | null, { description: after }: FoundSession): boolean =>
+  before !== null &&
+  !before.unseen &&
+  after?.unseen === true &&
+  before.phase === after.phase &&
+  before.head === after.head;
+
 /** Whether calls wait for a person or an app. */
 export const isWaiting = ({ description }: FoundSession): boolean => (description?.waits ?? 0) > 0;
 

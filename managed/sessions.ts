@@ -34,6 +34,7 @@ import {
   type Extension,
   type FoundSession,
   isAtBudget,
+  isTakingUpLabels,
   outcomesOf,
   perdureFacts,
   statusOf,
@@ -213,38 +214,41 @@ export class Sessions {
     const { budget } = body;
     const amount = budget?.max_list_cost.amount;
     const hadWorkflow = budget === undefined || (await this.#changeBudget(id, by, amount));
-    const isOpen = await this.#tellLabels(id, by, body);
+    const before = await this.#tellLabels(id, by, body);
     await this.change(id, by, (current) => {
       refuseArchived(id, current);
-      const { budget: before, ...item } = current;
-      const nextBudget = budget === undefined ? before : amount;
+      const { budget: currentBudget, ...item } = current;
+      const nextBudget = budget === undefined ? currentBudget : amount;
       const changed = diffLabels(current, body);
-      const update = { ...changed, ...(nextBudget !== before && { budget: nextBudget ?? null }) };
+      const update = { ...changed, ...(nextBudget !== currentBudget && { budget: nextBudget ?? null }) };
       return {
         ...item,
         ...(nextBudget !== undefined && { budget: nextBudget }),
         ...changed,
-        ...(isOpen === undefined && noteUpdate(item, update, this.#parts.ports.now())),
+        ...(before === null && noteUpdate(item, update, this.#parts.ports.now())),
       };
     });
     const found = await this.find(id);
     // A first message has begun the workflow meanwhile.
     if (!hadWorkflow && found.description) await this.bringBudget(id, by, amount);
-    return this.show(found);
+    return this.show(isTakingUpLabels(before, found) ? { ...found, description: before } : found);
   }
 
   /**
    * Tells the session's workflow of labels before they change, so that each stored change has its
-   * event. Returns whether the workflow is open; undefined without one. Throws ManagedError,
-   * ClientProblem.
+   * event. Returns the workflow as it was; null without one. Throws ManagedError, ClientProblem.
    */
-  async #tellLabels(id: string, by: string, body: z.output<typeof sessionUpdate>): Promise<boolean | undefined> {
+  async #tellLabels(
+    id: string,
+    by: string,
+    body: z.output<typeof sessionUpdate>,
+  ): Promise<FoundSession['description']> {
     const { item, description } = await this.find(id);
     refuseArchived(id, item);
     const labels = diffLabels(item, body);
-    const isOpen = description?.status === 'open';
-    if (isOpen && Object.keys(labels).length > 0) await this.#parts.ports.relabel(id as SessionId, labels, by);
-    return description === null ? undefined : isOpen;
+    if (description?.status === 'open' && Object.keys(labels).length > 0)
+      await this.#parts.ports.relabel(id as SessionId, labels, by);
+    return description;
   }
 
   /**

@@ -5,6 +5,7 @@ import { emptyProjection } from '../../managed/events/parts.ts';
 import { projectEntries } from '../../managed/events/project.ts';
 import { earlyUpdates } from '../../managed/events/updates.ts';
 import type { SessionItem } from '../../managed/log/stored.ts';
+import type { ManagedPorts } from '../../managed/ports.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isRelabel, type SessionLabels } from '../../workflows/contract/steered.ts';
 import { SteeredLog } from '../../workflows/updates/steered-log.ts';
@@ -55,8 +56,8 @@ test.each([
   expect(isRelabel(value)).toBe(isTaken);
 });
 
-async function begun() {
-  const all = stagedManaged();
+async function begun(changes: Partial<ManagedPorts> = {}) {
+  const all = stagedManaged(changes);
   const agent = await all.client.beta.agents.create(AGENT);
   const { sessions } = all.client.beta;
   const { id } = await sessions.create({ agent: agent.id, environment_id: 'env_default', metadata: { a: '1' } });
@@ -97,4 +98,15 @@ test('a session with a workflow is told before the record changes, and not once 
   described.set(id, { ...open, status: 'failed' });
   await sessions.update(id, { title: 'B' });
   expect(calls).toHaveLength(1);
+});
+
+test('a session at rest that takes up its labels is answered as idle, and one with news as running (G25)', async () => {
+  const { sessions, id, described } = await begun({
+    relabel: async (session) => void described.set(session, { ...idle, unseen: true }),
+  });
+  const idle = description({ session: id as SessionId, phase: 'idle' });
+  await sessions.events.send(id, { events: [{ type: 'user.message', content: [{ type: 'text', text: 'Go.' }] }] });
+  described.set(id, idle);
+  expect(await sessions.update(id, { title: 'A' })).toMatchObject({ status: 'idle', title: 'A' });
+  expect(await sessions.update(id, { title: 'B' })).toMatchObject({ status: 'running', title: 'B' });
 });

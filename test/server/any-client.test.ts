@@ -123,7 +123,7 @@ test.each([
   [SIGNALS.resume, [{ id: 'r-1' }], 'it is not {"signal": "resume", "id": "…"}'],
   [SIGNALS.cancel, [], 'it is not {"signal": "cancel", "id": "…"}'],
   [SIGNALS.snip, [{ entries: 'all' }], '`entries` is no list of positions'],
-  ['stop', [], 'there is no such signal: there are message, interrupt, resume, snip, cancel'],
+  ['stop', [], 'there is no such signal: there are message, interrupt, resume, snip, cancel, relabel'],
 ])('a signal %s with %j does nothing, and the view says why (L49 L61)', async (signal, sent, why) => {
   const h = await harness({ script: always });
   const session = await h.open('Go.');
