@@ -8,7 +8,7 @@ import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 import { type KeyRing, openKeyRing } from './payloads/key-ring.ts';
 import { hasNoInodes, NO_INODES } from '../system/full-disk.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
-import { liveUrlProblem } from '../store/live/redis-problems.ts';
+import { liveUrlProblem } from '../store/live/redis-link.ts';
 import { storePlaceProblem } from '../store/values/open-store.ts';
 import { recordDataFolder } from '../system/process/data-folders.ts';
 import { isInside, realOf, registerIn } from '../system/process/places.ts';

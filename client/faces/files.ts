@@ -5,5 +5,5 @@ export { listCaptures } from '../sessions/files/calls-behind.ts';
 export { diffSession } from '../sessions/files/diff-session.ts';
 export { openShadowReading } from '../sessions/files/read-shadow.ts';
 export { hasPacks } from '../../store/snapshots/packs.ts';
-export { measureShadow, readRoom } from '../../store/snapshots/shadow-size.ts';
+export { measureShadow, readRoom } from '../../store/snapshots/pack-shadow.ts';
 export { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';

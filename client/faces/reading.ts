@@ -12,6 +12,6 @@ export { impatient } from '../sessions/persist.ts';
 export { runningReader } from '../sessions/running/read-running.ts';
 export { readSegment } from '../../store/log/read-chain.ts';
 export { joinSystemPrompt } from '../../store/transcript/preamble.ts';
-export { createViewCache } from '../../store/view/view-cache.ts';
+export { createViewCache } from '../../store/view/view.ts';
 export { emptyView, loadView, loadWorkingView } from '../../store/view/view.ts';
 export { findSessionHost } from '../../worker/config/session-host.ts';

@@ -38,7 +38,7 @@ export {
 export { roundUsd, stopText, terminalDetail, wasInterrupted } from '../sessions/outcome.ts';
 export { contextShare } from '../sessions/running/running-row.ts';
 export { isTombstone, tombstoneOf } from '../../store/live/events.ts';
-export { isUntimed, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
+export { isUntimed, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 export { createBodyReader, mediaNote } from '../../store/log/bodies.ts';
 export { isRepeated } from '../../store/log/entries.ts';
 export { splitQuestions } from '../../store/transcript/question-lists.ts';

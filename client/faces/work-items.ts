@@ -10,8 +10,8 @@ export {
   stateOf,
   stop,
   takeLease,
-} from '../../store/sandbox/item.ts';
+} from '../../store/sandbox/queue.ts';
 export { findOffer, offerCall, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
 export { itemOf, WorkQueues } from '../../store/sandbox/queue.ts';
-export { keepRefused, readRefused } from '../../store/sandbox/refused.ts';
+export { keepRefused, readRefused } from '../../store/sandbox/offers.ts';
 export { LEASE_ACTIVITY, LEASE_TYPE, leaseId } from '../../workflows/contract/lease.ts';

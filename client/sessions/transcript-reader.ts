@@ -2,8 +2,7 @@
 import type { Entry } from '../../store/log/entries.ts';
 import { resultOf } from '../../store/view/result.ts';
 import { type Store, StoreError } from '../../store/values/store.ts';
-import { lastReply, loadRun, loadView, type View } from '../../store/view/view.ts';
-import { createViewCache } from '../../store/view/view-cache.ts';
+import { createViewCache, lastReply, loadRun, loadView, type View } from '../../store/view/view.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';

@@ -3,7 +3,7 @@
 // was handed over, so every version of the workflow can continue it.
 import type { Client } from '@temporalio/client';
 import { verifyTranscript } from '../../store/log/audit.ts';
-import type { Store } from '../../store/values/store.ts';
+import type { Store, StoreCare } from '../../store/values/store.ts';
 import { FORK_KEY } from '../../workflows/contract/fork.ts';
 import type { SessionId, Hash } from '../../workflows/contract/ids.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
@@ -16,7 +16,6 @@ import { readSessionFile, type SessionHeader, writeLines } from './session-file.
 import { type ImportedOptions, describeImportedOptions } from './brought.ts';
 import { open, rm } from 'node:fs/promises';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import type { StoreCare } from '../../store/values/store-care.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { optionsOf } from '../sessions/options-of.ts';
 import { markReached } from './mark-reached.ts';

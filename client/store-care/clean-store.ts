@@ -3,8 +3,7 @@
 // names again is renewed, or set aside where it is still found.
 import type { Client } from '@temporalio/client';
 import { FILE_BYTES } from '../../store/values/files.ts';
-import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
-import { keySegment } from '../../store/values/store.ts';
+import { keySegment, type StoreCare, type StoredObject } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { readNamespace, readNamespaceName, NAMESPACES } from '../../connection/store-namespaces.ts';
 import { oneLine } from '../paint.ts';

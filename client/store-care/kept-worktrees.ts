@@ -2,8 +2,7 @@
 // work that is on no branch; its record is the only thing that leads there, and stays as long as
 // the tree does.
 import { existsSync } from 'node:fs';
-import type { StoreCare } from '../../store/values/store-care.ts';
-import { parseStored } from '../../store/values/store.ts';
+import { parseStored, type StoreCare } from '../../store/values/store.ts';
 import { isWorktreePlace, type WorktreeRecord } from '../../store/worktree-record.ts';
 
 export const WORKTREES = 'worktrees';

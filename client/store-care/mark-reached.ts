@@ -3,8 +3,7 @@
 // values behind the gap would count as unreachable.
 import { createLimit } from '../../system/async.ts';
 import { decodeSegment, formatSegmentPlace } from '../../store/log/segments.ts';
-import type { StoreCare } from '../../store/values/store-care.ts';
-import { hashOf, StoreError } from '../../store/values/store.ts';
+import { hashOf, type StoreCare, StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Roots } from './find-roots.ts';
 import { hashesIn } from './scan-hashes.ts';

@@ -1,8 +1,12 @@
 // Finds the snapshots with the files that belong to a conversation up to a position, and the first
 // call whose effects no snapshot has yet (T8, T10).
 import { type Entry, rewoundIn } from '../../../store/log/entries.ts';
-import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
-import { entriesUpTo, isAfterCalls } from '../../../store/snapshots/snapshot-points.ts';
+import {
+  entriesUpTo,
+  isAfterCalls,
+  lastSnapshots,
+  type SnapshotsAt,
+} from '../../../store/snapshots/snapshot-points.ts';
 import { findChangingCall } from './calls-behind.ts';
 
 /**

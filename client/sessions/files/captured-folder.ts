@@ -2,9 +2,8 @@
 // folder has now may be on another machine.
 import type { Entry } from '../../../store/log/entries.ts';
 import { hasSnapshot, listHeldFiles, type ShadowReading } from '../../../store/snapshots/compare.ts';
-import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
+import { lastSnapshots, withMovedRoots } from '../../../store/snapshots/snapshot-points.ts';
 import { showPath } from '../../../store/snapshots/listing.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { fetchPacks } from '../../../store/snapshots/packs.ts';
 import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
 import type { Store } from '../../../store/values/store.ts';

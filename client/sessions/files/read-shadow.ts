@@ -8,8 +8,7 @@ import { findPrograms, isExecutable, type Programs } from '../../../system/proce
 import { type ProgramEnd, runProgram } from '../../../system/process/spawn-piped.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
 import { describeExit, onOneLine } from '../../../system/text.ts';
-import { requireOwnSettings } from '../../../store/snapshots/require-own-settings.ts';
-import { snapshotsFolderOf } from '../../../store/snapshots/shadow.ts';
+import { requireOwnSettings, snapshotsFolderOf } from '../../../store/snapshots/shadow.ts';
 import type { ShadowReading } from '../../../store/snapshots/compare.ts';
 import type { RunHeld } from '../../../store/snapshots/take-snapshot.ts';
 import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';

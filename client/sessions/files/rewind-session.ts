@@ -20,8 +20,7 @@ import {
   type RewindPlan,
 } from './plan-rewind.ts';
 import { type Entry, rewoundIn } from '../../../store/log/entries.ts';
-import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
+import { lastSnapshots, withMovedRoots } from '../../../store/snapshots/snapshot-points.ts';
 
 /** Options of `rewind()`. */
 export type RewindOptions = ActOptions &

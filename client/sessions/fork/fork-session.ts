@@ -3,8 +3,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
+import { lastSnapshots, type SnapshotsAt, withMovedRoots } from '../../../store/snapshots/snapshot-points.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { nextSegment } from '../../../store/view/append.ts';
 import {

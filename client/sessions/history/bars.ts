@@ -2,7 +2,7 @@
 // from the transcript alone if the server has forgotten them. Pure.
 import { parseIdentity } from '../../../system/process/identity.ts';
 import { showUnseen } from '../../../system/text.ts';
-import { isUntimed } from '../../../store/live/retell.ts';
+import { isUntimed } from '../../../store/live/tell.ts';
 import type { Step } from './steps.ts';
 import { formatCount, shortTime } from '../../units.ts';
 import type { Iteration } from './iterations.ts';
