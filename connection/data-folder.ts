@@ -4,7 +4,7 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, r
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../system/json.ts';
 import { type KeyRing, openKeyRing } from './payloads/key-ring.ts';
 import { hasNoInodes, NO_INODES } from '../system/full-disk.ts';
 import { SetupProblem } from '../system/setup-problem.ts';

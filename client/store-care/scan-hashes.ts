@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { findUndecodable } from '../../workflows/contract/undecodable.ts';
-import { dataOf, encodingOf } from '../../connection/payloads/readable-codec.ts';
+import { dataOf, encodingOf } from '../../connection/payloads/sealing-codec.ts';
 import { parseStored } from '../../store/values/store.ts';
 import { ClientProblem } from '../problem.ts';
 

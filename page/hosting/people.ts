@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { readJsonFile } from '../../system/json-file.ts';
+import { readJsonFile } from '../../system/json.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 /** Each role includes those before it. */

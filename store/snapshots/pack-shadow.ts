@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import { withLock } from '../../system/process/file-lock.ts';
 import { codeOf } from '../../system/text.ts';
 import { gitArguments, type ShadowPlace } from './shadow.ts';

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeJsonFile } from '../../../system/json-file.ts';
+import { writeJsonFile } from '../../../system/json.ts';
 import { pathOfBuiltFile } from '../../../system/process/places.ts';
 import { nameTree, type RunHeld, shadowEnvironment, type ShadowPlace } from '../shadow.ts';
 import { REQUESTS } from './temporary-names.ts';
