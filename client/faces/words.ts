@@ -11,10 +11,21 @@ export {
 } from '../render/approval-text.ts';
 export { compactionText, contextText, describeStaged, fullCommand, shortenedText } from '../render/context-words.ts';
 export { changeOf, diffRows, SHOWN } from '../render/diff-rows.ts';
-export { endingText, endWords, errorOf, outcomeText, unlessSaid } from '../render/ending-words.ts';
+export {
+  approvalWords,
+  asideCost,
+  endingText,
+  endWord,
+  endWords,
+  errorOf,
+  nowText,
+  outcomeText,
+  outcomeWords,
+  pairOutcomes,
+  REPEATED,
+  unlessSaid,
+} from '../render/outcome-words.ts';
 export { inlineSpans } from '../render/inline-markdown.ts';
-export { approvalWords, asideCost, endWord, nowText, outcomeWords } from '../render/outcome-words.ts';
-export { pairOutcomes, REPEATED } from '../render/paired-outcomes.ts';
 export {
   briefInput,
   callAgain,

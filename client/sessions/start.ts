@@ -16,7 +16,7 @@ import {
 import { describe, elsewhereProblem, signalWithStart } from './send.ts';
 import { type GoalOnce, messageOf, findWrongOption } from './message.ts';
 import type { Abortable } from '../async.ts';
-import type { ActOptions } from './decide.ts';
+import type { ActOptions } from './waiting-approval.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, parsePrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';

@@ -18,8 +18,7 @@ import {
   type FolderRewind,
 } from '../../../workflows/contract/rewind.ts';
 import { ClientProblem } from '../../problem.ts';
-import { entriesBefore } from './captured-files.ts';
-import { type RemainingEffect, listLeftEffects } from './left-effects.ts';
+import { entriesBefore, listLeftEffects, type RemainingEffect } from './calls-behind.ts';
 
 /** `conversation: false` leaves the conversation as it is, `files: false` the files. */
 export type RewindChoice = { readonly conversation?: boolean; readonly files?: boolean; readonly force?: boolean };

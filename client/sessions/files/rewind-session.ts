@@ -8,7 +8,7 @@ import { ClientProblem } from '../../problem.ts';
 import type { ClientMeans } from '../client-means.ts';
 import type { SessionDescription } from '../info.ts';
 import { updateAndWait } from '../updates/update.ts';
-import type { ActOptions } from '../decide.ts';
+import type { ActOptions } from '../waiting-approval.ts';
 import { lookAtFiles, lookAtSnapshots, type RewindPreview } from './look-at-files.ts';
 import {
   entriesIn,
