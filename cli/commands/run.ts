@@ -193,7 +193,7 @@ async function startHere(cli: Cli, task: string | undefined, flags: HereFlags): 
       const [{ servePage }, { pagePorts }, { forwardersOf }] = await Promise.all([
         import('../../page/serve-page.ts'),
         import('../../page/ports.ts'),
-        import('../../page/hosting/forwarders.ts'),
+        import('../../page/hosting/page-host.ts'),
       ]);
       const page = await servePage(pagePorts(workplace, cli.env), undefined, { forwarders: forwardersOf(cli.env) });
       cli.say(`session ${session}, ops page ${page.entrance()}`);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../store/log/entries.ts';
 import { barOf } from '../../client/sessions/history/timeline.ts';
-import { columnsOf } from '../../page/timeline/columns.ts';
+import { columnsOf } from '../../page/timeline/clock-rows.ts';
 import { iterationsOf, stepsByIteration } from '../../client/sessions/history/iterations.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import type { Step } from '../../client/sessions/history/steps.ts';
