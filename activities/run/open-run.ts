@@ -25,7 +25,7 @@ import { RecentMap } from '../../system/recent-map.ts';
 import { emptiedFailure, isEmptied, recordReturn } from '../hosts/host-record.ts';
 import { buildRules, createRunNews, findRunModels } from './rules.ts';
 import { findExtraFolders, findWorkspace, makeWorkspace } from './folders.ts';
-import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
+import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/registry.ts';
 import { isAboutSome, findIdleRules, mistakenRule } from '../../tools/rules/match-rules.ts';
 import { ShellStates } from '../../tools/builtin/shell/kept-shell.ts';
 import { present } from '../../workflows/contract/present.ts';

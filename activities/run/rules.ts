@@ -5,7 +5,7 @@ import { RecentMap } from '../../system/recent-map.ts';
 import { findSkills } from '../../tools/builtin/files/skills.ts';
 import { chooseTools, countTokens, deferLimit } from '../../tools/deferred-tools.ts';
 import { describeDeferral } from '../../tools/find-tools.ts';
-import { isListed } from '../../tools/listed.ts';
+import { isListed } from '../../tools/registry.ts';
 import { mayReadByRules } from '../../tools/rules/match-rules.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';
 import { estimateTokens, type ModelLimits, type Rules } from '../../workflows/contract/loop.ts';
