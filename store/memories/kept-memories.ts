@@ -1,5 +1,5 @@
-// What a cleaning of the store leaves of memories (G67): all of stores that exist, but for the
-// texts of versions that were redacted or forgotten.
+// The memories that a store cleaning keeps (G67): all of existing stores, except the texts of
+// redacted or forgotten versions.
 import type { Store } from '../values/store.ts';
 import { ResourceLog } from '../values/resource-log.ts';
 import { Memories, MEMORY_STORES, MEMORY_TEXTS, memoryLogName } from './memories.ts';

@@ -1,6 +1,6 @@
-// A work item: one session of a self-hosted environment that needs a worker, and the lease of the
-// worker that has it (G76, G77). Pure: each change takes an item and returns the next one, or the
-// reason why it may not be.
+// A work item: one session of a self-hosted environment that needs a worker, and that worker's
+// lease (G76, G77). Pure: each change takes an item and returns the next one, or the reason for a
+// refusal.
 
 /** Times in milliseconds since the epoch. */
 export type WorkItem = {

@@ -1,6 +1,6 @@
-// Results that were refused because their call had ended, or was not given to who sends them (G50).
-// They change nothing, and are kept as evidence; the model is told of those whose call was
-// concluded as unknown (G58).
+// Results refused because their call had ended, or wasn't given to their sender (G50). They change
+// nothing and are kept as evidence; the model learns of those whose call was concluded as unknown
+// (G58).
 import { createHash } from 'node:crypto';
 import type { SettledEntry } from '../../workflows/contract/waits.ts';
 import { ResourceLog } from '../values/resource-log.ts';
