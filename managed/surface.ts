@@ -1,4 +1,4 @@
-// Every path of the public API in one table (G6, G7): its method, name and roles, or the name of the
+// Every path of the public API in one table (G6, G7): method, name and roles of each, or the
 // capability that isn't served. Routes, tests and the tables in docs/managed.md follow from it.
 import type { Role } from '../page/hosting/people.ts';
 
