@@ -247,8 +247,8 @@ async function installCli(): Promise<string | null> {
 
 type Item = { readonly id: string; readonly type: string; readonly [name: string]: unknown };
 
-function callCli(ant: string, { PATH, BASE_URL, OWNER_TOKEN }: Awaited<ReturnType<typeof serve>>['env']) {
-  const env = { PATH, HOME: tempDir(), ANTHROPIC_API_KEY: OWNER_TOKEN };
+function callCli(ant: string, { BASE_URL, OWNER_TOKEN }: Awaited<ReturnType<typeof serve>>['env']) {
+  const env = { PATH: process.env.PATH, HOME: tempDir(), ANTHROPIC_API_KEY: OWNER_TOKEN };
   return async (...args: readonly string[]): Promise<readonly Item[]> => {
     const { stdout } = await run(ant, ['--base-url', BASE_URL, '--format', 'jsonl', ...args], { env });
     return stdout
