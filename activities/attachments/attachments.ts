@@ -15,15 +15,15 @@ import type { Store } from '../../store/values/store.ts';
 import { type Attachment, type AttachmentProvider, type Attachments, createPrefetch } from './prefetch.ts';
 import type { BackgroundCommands } from '../../system/process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
-import { readFileFacts } from '../../tools/builtin/files/file-facts.ts';
+import { readFileFacts } from '../../tools/builtin/files/open-inside.ts';
 import { createSeenFilesReader, type SeenFiles } from '../../store/view/seen-files.ts';
 import { inSentNames, namesToSend } from '../../store/transcript/tool-names.ts';
-import { isListed } from '../../tools/listed.ts';
+import { isListed } from '../../tools/registry.ts';
 import { findTouchingRule, mayReadByRules } from '../../tools/rules/match-rules.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/loop.ts';
 import { createBodyReader, mediaNote } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { readRefused, type RefusedResult } from '../../store/sandbox/refused.ts';
+import { readRefused, type RefusedResult } from '../../store/sandbox/offers.ts';
 import { isLostEnd, placeInName } from '../../workflows/contract/waits.ts';
 
 /** Files in one notice. */

@@ -15,13 +15,13 @@ import type { MessageBody } from '../../workflows/contract/people.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import { readStoredInput, addApproval, type ChosenInput } from './approval.ts';
 import { abortCause, guardTool, type ToolRunEnd } from './call-tool.ts';
-import { runPostToolHooks } from './tool-hooks.ts';
+import { runPostToolHooks } from './check-call.ts';
 import { hashInput, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
 import type { ReadyCall } from './prepare.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { Store } from '../../store/values/store.ts';
 import { describeEnd, lastRunOf, type LastRun, type AgentWords } from '../../store/view/agent-end.ts';
-import { parseStructuredOutput } from '../../store/view/structured-output.ts';
+import { parseStructuredOutput } from '../../store/view/result.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
 import {

@@ -3,7 +3,7 @@
 // makes a second attempt go on where the first was killed.
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { FilesRewound, FolderRewind, FolderRewindRecord } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';
@@ -18,17 +18,18 @@ import {
 import { restore } from '../../store/snapshots/restore.ts';
 import { compareSnapshots, type SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import { createGivenUpError } from '../attempt.ts';
-import { describeWriter, findProgramsInUse } from './programs-in-use.ts';
-import type { RewindAbout } from './snapshots-port.ts';
 import {
   captureNow,
+  describeWriter,
   fetchSnapshots,
+  findProgramsInUse,
   isStop,
   openMeans,
   openRoot,
   type RewindMeans,
   sumUntaken,
 } from './rewind-means.ts';
+import type { RewindAbout } from './snapshots-port.ts';
 import { findNamedUpTo, sendNewPacks } from './send-new-packs.ts';
 import { type HeldFile, listHeldPairs, readHeld, type ShadowReading } from '../../store/snapshots/compare.ts';
 
