@@ -6,9 +6,10 @@ import type {
   BetaManagedAgentsSessionThreadAgent,
   BetaManagedAgentsAgentToolset20260401,
 } from '@anthropic-ai/sdk/resources/beta/agents';
+import { present } from '../client/faces/basics.ts';
 import { AGENT_TOOL } from '../client/faces/contract.ts';
 import { SERVER_PREFIX } from '../client/faces/outside.ts';
-import type { OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
+import type { OptionChanges, OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
 import { outsideTools } from './agents.ts';
 import { OUTPUTS, UPLOADS } from '../client/faces/stored.ts';
 import type { SessionItem } from './log/stored.ts';
@@ -67,6 +68,13 @@ export function optionsOfAgent(
     ...contextOptions(isBoxed, { session, hasFiles, resources }),
   };
 }
+
+/** Returns the options that give an open session the tools and servers of its agent (G27). */
+export const changesOfAgent = ({ tools, permissions, outsideTools, mcpServers }: RunOptions): OptionChanges => ({
+  ...present({ tools, permissions }),
+  outsideTools: outsideTools ?? null,
+  mcpServers: mcpServers ?? null,
+});
 
 /** Returns an agent's own options, the same for its session and for a thread of another's. */
 function ownOptions(

@@ -1,8 +1,10 @@
 // Changes of a session as events (G27): from the transcript where the session has one, and before
 // its first message from the log.
 import { isDeepStrictEqual } from 'node:util';
+import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { z } from 'zod';
-import type { SessionLabels, SteeringRecord } from '../../client/faces/types.ts';
+import { present } from '../../client/faces/basics.ts';
+import type { Hash, SessionLabels, SteeringRecord } from '../../client/faces/types.ts';
 import { budgetOf, budgetOfUsd } from '../budgets.ts';
 import { eventId, formatMicros } from '../ids.ts';
 import type { SessionItem, SessionUpdate } from '../log/stored.ts';
@@ -12,7 +14,7 @@ import { type EventFact, type Part, partId, type Projection, type Step } from '.
 
 const type = 'session.updated';
 
-type Labelling = Pick<z.output<typeof sessionUpdate>, 'title' | 'metadata'>;
+type Labelling = Pick<z.output<typeof sessionUpdate>, 'title' | 'metadata'> & { readonly agent?: Hash | undefined };
 
 /** Returns null where a person's act changes no budget and no label. */
 export const updateOf = (projection: Projection, steered: SteeringRecord): Step | null =>
@@ -32,20 +34,33 @@ function labelsUpdate(projection: Projection, { labels }: SteeringRecord): Step 
   const known = projection.labels;
   const isNew = labels.title !== undefined && labels.title !== known.title;
   const hasMetadata = labels.metadata !== undefined && !isDeepStrictEqual(labels.metadata, known.metadata);
-  if (!isNew && !hasMetadata) return null;
-  const changed = { ...(isNew && { title: labels.title }), ...(hasMetadata && { metadata: labels.metadata }) };
+  const hasAgent = labels.agent !== undefined && labels.agent !== known.agent;
+  if (!isNew && !hasMetadata && !hasAgent) return null;
+  const changed = {
+    ...(isNew && { title: labels.title }),
+    ...(hasMetadata && { metadata: labels.metadata }),
+    ...(hasAgent && { agent: labels.agent }),
+  };
   const id = partId(projection, projection.position, 'updated');
   return { parts: [buildUpdate(id, changed)], next: { labels: { ...known, ...labels } } };
 }
 
 /** The API leaves out metadata that is empty. */
-function buildUpdate(id: string, { title, metadata, budget }: Omit<SessionUpdate, 'at'>): Part {
+function buildUpdate(id: string, { title, metadata, budget, agent }: Omit<SessionUpdate, 'at'>): Part {
   const changed = {
     ...(title !== undefined && { title }),
     ...(metadata !== undefined && Object.keys(metadata).length > 0 && { metadata: { ...metadata } }),
     ...(budget !== undefined && { budget: budget === null ? null : budgetOf(budget) }),
   };
-  return { id, type, make: (about) => ({ ...about, type, ...changed }) };
+  return { id, type, ...present({ agent }), make: (about) => ({ ...about, type, ...changed }) };
+}
+
+/** Puts the agent into the event of a change of it. */
+export function withNewAgent(fact: EventFact, agents: ReadonlyMap<Hash, BetaManagedAgentsSessionAgent>): EventFact {
+  const agent = fact.agent && agents.get(fact.agent);
+  if (!agent) return fact;
+  const withAgent = (event: ReturnType<EventFact['make']>) => (event.type === type ? { ...event, agent } : event);
+  return { ...fact, make: (bodies) => withAgent(fact.make(bodies)) };
 }
 
 /** The changes before the first message. `first`: the first event of the transcript. */
@@ -59,17 +74,19 @@ export function earlyUpdates(
     const latest = (first?.at ?? Infinity) - (updates.length - nth);
     const at = Math.min(update.at * 1000 + nth, latest);
     const about = { id: part.id, processed_at: formatMicros(at) };
-    return { id: part.id, type, at, entry: null, make: (bodies) => part.make(about, bodies) };
+    const more = present({ agent: part.agent });
+    return { id: part.id, type, at, entry: null, ...more, make: (bodies) => part.make(about, bodies) };
   });
 }
 
-/** Returns what a request changes of the session's title and metadata. Throws ManagedError. */
+/** Returns what a request changes of the session's title, metadata and agent. Throws ManagedError. */
 export function diffLabels(item: SessionItem, body: Labelling): SessionLabels {
   const title = body.title === undefined ? item.title : body.title;
   const metadata = patchMetadata(item.metadata, body.metadata);
   return {
     ...(title !== item.title && { title }),
     ...(!isDeepStrictEqual(metadata, item.metadata) && { metadata }),
+    ...(body.agent !== undefined && body.agent !== item.agent && { agent: body.agent }),
   };
 }
 

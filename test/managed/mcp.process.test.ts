@@ -221,3 +221,41 @@ test('sessions whose servers have one name have each its own tools, and a fork t
   expect(offeredIn((await model.waitForRequest(3)).body)).toEqual(two);
   await until(() => odd.called.length === 1);
 });
+
+test('a server that an update gives a session is there from its next message, and gone after another (G27)', async () => {
+  const { url } = await everythingAt('http');
+  const { client, model, place, worker } = await managed(
+    [
+      reply('First.'),
+      reply([toolUse('mcp__kit__get-sum', { a: 2, b: 3 })]),
+      reply('Second.'),
+      reply([toolUse('mcp__kit__get-sum', { a: 2, b: 3 })]),
+      reply('Third.'),
+    ],
+    { [url]: {} },
+  );
+  const session = await newSession(client, [], [{ type: 'agent_toolset_20260401' }]);
+  await send(client, session, [say('Go.')]);
+  await idleAfter(client, session, 0);
+  const tools = [toolset('kit', unasked)];
+  const { agent } = await client.beta.sessions.update(session, { agent: { tools, mcp_servers: [server('kit', url)] } });
+  process.kill(worker.pid, 'SIGKILL');
+  await worker.status;
+  await readyWorker(place);
+  await send(client, session, [say('Add.')]);
+  const added = await idleAfter(client, session, 1);
+  expect(added.filter(({ type }) => type === 'session.updated')).toMatchObject([{ agent }]);
+  expect(results(added)).toMatchObject([{ is_error: false, text: expect.stringContaining('5') as unknown }]);
+  await client.beta.sessions.update(session, { agent: { tools: [], mcp_servers: [] } });
+  await send(client, session, [say('And?')]);
+  const events = await idleAfter(client, session, 2);
+  expect(events.slice(0, added.length)).toEqual(added);
+  expect(results(events)).toMatchObject([{ is_error: false }, { is_error: true }]);
+  expect(model.requests.map(({ body }) => JSON.stringify(body).includes('mcp__kit__get-sum'))).toEqual([
+    false,
+    true,
+    true,
+    true,
+    true,
+  ]);
+});
