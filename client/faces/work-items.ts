@@ -11,7 +11,15 @@ export {
   stop,
   takeLease,
 } from '../../store/sandbox/item.ts';
-export { findOffer, offerCall, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
+export {
+  beginRun,
+  findOffer,
+  isUnbegun,
+  offerCall,
+  recordFenced,
+  showingOf,
+  wasOffered,
+} from '../../store/sandbox/offers.ts';
 export { itemOf, WorkQueues } from '../../store/sandbox/queue.ts';
 export { keepRefused, readRefused } from '../../store/sandbox/refused.ts';
 export { LEASE_ACTIVITY, LEASE_TYPE, leaseId } from '../../workflows/contract/lease.ts';
