@@ -63,10 +63,10 @@ export async function sendEvents(
   { session, by, lease, events: sentEvents, ids }: Sending,
 ): Promise<StoredEvent[]> {
   if (lease) requireResults(sentEvents);
-  await refuseLargeSources(parts, sentEvents);
-  const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
   const found = await parts.sessions.find(session);
   refuseEnded(found);
+  await refuseLargeSources(parts, sentEvents);
+  const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
   for (const [at, event] of events.entries()) checkEvent(event, at);
   const system = await systemMessageOf(parts, found, { events, ids });
   if (isAtBudget(found)) refuseAtBudget(events);
