@@ -4,22 +4,24 @@ export {
   acknowledge,
   isPending,
   isWaiting,
+  itemOf,
   recordStream,
   refuseLease,
   requestStop,
   stateOf,
   stop,
   takeLease,
-} from '../../store/sandbox/item.ts';
+  WorkQueues,
+} from '../../store/sandbox/queue.ts';
 export {
   beginRun,
   findOffer,
   isUnbegun,
+  keepRefused,
   offerCall,
+  readRefused,
   recordFenced,
   showingOf,
   wasOffered,
 } from '../../store/sandbox/offers.ts';
-export { itemOf, WorkQueues } from '../../store/sandbox/queue.ts';
-export { keepRefused, readRefused } from '../../store/sandbox/refused.ts';
 export { LEASE_ACTIVITY, LEASE_TYPE, leaseId } from '../../workflows/contract/lease.ts';
