@@ -24,7 +24,7 @@ import type { EventFact } from './events/parts.ts';
 import type { FileResources } from './files/file-resources.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
-import { diffLabels, earlyUpdates, noteUpdate, withNewAgent } from './events/updates.ts';
+import { diffLabels, earlyUpdates, noteUpdate, withNewAgents } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
 import { sortByCreation } from './pages.ts';
@@ -455,9 +455,7 @@ export class Sessions {
     const { name } = await stored.sessionAgent(found.item.agent);
     const own = timeline.facts.map((fact) => withAgentName(fact, name));
     const all = [...earlyUpdates(id, found.item, own[0]), ...own];
-    const agents = new Map<Hash, BetaManagedAgentsSessionAgent>();
-    for (const { agent } of all) if (agent) agents.set(agent, await stored.sessionAgent(agent));
-    const facts = agents.size === 0 ? all : all.map((fact) => withNewAgent(fact, agents));
+    const facts = await withNewAgents(all, (hash) => stored.sessionAgent(hash));
     return { ...timeline, facts: [...facts, ...endOutside(found, facts)] };
   }
 }

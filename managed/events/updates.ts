@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { z } from 'zod';
 import { present } from '../../client/faces/basics.ts';
+import { isDamage } from '../../client/faces/sessions.ts';
 import type { Hash, SessionLabels, SteeringRecord } from '../../client/faces/types.ts';
 import { budgetOf, budgetOfUsd } from '../budgets.ts';
 import { eventId, formatMicros } from '../ids.ts';
@@ -55,12 +56,38 @@ function buildUpdate(id: string, { title, metadata, budget, agent }: Omit<Sessio
   return { id, type, ...present({ agent }), make: (about) => ({ ...about, type, ...changed }) };
 }
 
-/** Puts the agent into the event of a change of it. */
-export function withNewAgent(fact: EventFact, agents: ReadonlyMap<Hash, BetaManagedAgentsSessionAgent>): EventFact {
-  const agent = fact.agent && agents.get(fact.agent);
-  if (!agent) return fact;
-  const withAgent = (event: ReturnType<EventFact['make']>) => (event.type === type ? { ...event, agent } : event);
-  return { ...fact, make: (bodies) => withAgent(fact.make(bodies)) };
+type Agent = BetaManagedAgentsSessionAgent;
+
+/**
+ * Puts the session's agent into the events that tell of a new one. Anyone can send the signal that
+ * names it: an event without it is left where the store has no agent of that name. Throws
+ * StoreError when the store is away.
+ */
+export async function withNewAgents(
+  facts: readonly EventFact[],
+  read: (hash: Hash) => Promise<Agent>,
+): Promise<readonly EventFact[]> {
+  const agents = new Map<Hash, Agent | null>();
+  for (const { agent } of facts) if (agent && !agents.has(agent)) agents.set(agent, await findAgent(read(agent)));
+  return agents.size === 0
+    ? facts
+    : facts.map((fact) => withAgent(fact, (fact.agent && agents.get(fact.agent)) ?? null));
+}
+
+async function findAgent(reading: Promise<Agent>): Promise<Agent | null> {
+  try {
+    const found = (await reading) as Partial<Agent> | null;
+    return found?.type === 'agent' ? (found as Agent) : null;
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    return null;
+  }
+}
+
+function withAgent(fact: EventFact, agent: Agent | null): EventFact {
+  if (agent === null) return fact;
+  const change = (event: ReturnType<EventFact['make']>) => (event.type === type ? { ...event, agent } : event);
+  return { ...fact, make: (bodies) => change(fact.make(bodies)) };
 }
 
 /** The changes before the first message. `first`: the first event of the transcript. */

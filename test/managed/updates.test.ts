@@ -3,10 +3,11 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../client/index.ts';
 import { emptyProjection } from '../../managed/events/parts.ts';
 import { projectEntries } from '../../managed/events/project.ts';
-import { earlyUpdates } from '../../managed/events/updates.ts';
+import { earlyUpdates, withNewAgents } from '../../managed/events/updates.ts';
 import type { SessionItem } from '../../managed/log/stored.ts';
 import type { ManagedPorts } from '../../managed/ports.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import { StoreError } from '../../store/values/store.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { isRelabel, type SessionLabels } from '../../workflows/contract/steered.ts';
 import { SteeredLog } from '../../workflows/updates/steered-log.ts';
 import { description } from '../client/support.ts';
@@ -29,6 +30,19 @@ test('a change that was sent twice is told once, and only what differs is told (
     { title: null },
   ]);
   expect(told(both, { metadata: {} })).toEqual([both, {}]);
+});
+
+test('a signal that names no agent of the store leaves its event without one, and a store that is away fails', async () => {
+  const [fact] = projectEntries(emptyProjection('sesn_x'), [relabel({ agent: 'a'.repeat(64) as Hash })]).facts;
+  const make = async (read: () => Promise<unknown>) => {
+    const [made] = await withNewAgents([fact!], read as () => Promise<never>);
+    return made?.make(new Map());
+  };
+  const agent = { type: 'agent', id: 'agent_1' };
+  expect(await make(async () => agent)).toMatchObject({ type: 'session.updated', agent });
+  expect(await make(async () => ({ kind: 'segment' }))).not.toHaveProperty('agent');
+  expect(await make(() => Promise.reject(new StoreError('missing', 'gone')))).not.toHaveProperty('agent');
+  await expect(make(() => Promise.reject(new StoreError('unavailable', 'away')))).rejects.toThrow('away');
 });
 
 test('what is not stored yet is one change, and what came before it stays counted', () => {
