@@ -4,7 +4,7 @@ export { inwardInput, outwardFields, ownName } from '../../store/transcript/tool
 export { endCommand } from '../../tools/builtin/background-commands.ts';
 export { findSkills, readSkillBody, readSkillSettings } from '../../tools/builtin/files/skills.ts';
 export { describeCommand, readStartedId, sourceName } from '../../tools/builtin/shell/background-words.ts';
-export { isListed, isListedAs, RESOURCES, SERVER_PREFIX } from '../../tools/listed.ts';
+export { isListed, isListedAs, RESOURCES, SERVER_PREFIX } from '../../tools/registry.ts';
 export { callAsTask } from '../../tools/mcp/call-task.ts';
 export { McpError } from '../../tools/mcp/failures.ts';
 export { FOR_EVER, linkInProcess } from '../../tools/mcp/link.ts';
