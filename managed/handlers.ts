@@ -154,7 +154,9 @@ function sessionHandlers(parts: Parts) {
     'sessions.retrieve': async (request) => sessions.show(await sessions.find(sessionIn(request))),
     'sessions.update': async (request) => {
       const id = sessionIn(request);
-      const session = await sessions.update(id, request.person, parseBody(shapes.sessionUpdate, request.body));
+      const body = parseBody(shapes.sessionUpdate, request.body);
+      if (body.agent) await awaitRest(sessions.source(id), request.closing);
+      const session = await sessions.update(id, request.person, body);
       bus.publish(id, {});
       return session;
     },

@@ -8,7 +8,7 @@ import { isOfWorker, LONGEST_SYSTEM_MESSAGE, parsePrompt } from '../client/faces
 import { storeTextBody } from '../client/faces/stored.ts';
 import { ClientProblem } from '../client/faces/start.ts';
 import type { GoalOnce, Prompt, PromptBlock, SystemMessage } from '../client/faces/types.ts';
-import { optionsOfAgent } from './agent-options.ts';
+import { changesOfAgent, optionsOfAgent } from './agent-options.ts';
 import { findFacts } from './budgets.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { isOpen, outcomeProblem } from './events/outcome-parts.ts';
@@ -63,10 +63,10 @@ export async function sendEvents(
   { session, by, lease, events: sentEvents, ids }: Sending,
 ): Promise<StoredEvent[]> {
   if (lease) requireResults(sentEvents);
-  await refuseLargeSources(parts, sentEvents);
-  const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
   const found = await parts.sessions.find(session);
   refuseEnded(found);
+  await refuseLargeSources(parts, sentEvents);
+  const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
   for (const [at, event] of events.entries()) checkEvent(event, at);
   const system = await systemMessageOf(parts, found, { events, ids });
   if (isAtBudget(found)) refuseAtBudget(events);
@@ -351,7 +351,9 @@ async function openTurn(
     workerTools: ports.workerTools,
   });
   if (!item.isStarted) await sessions.noteStart(session, by);
-  const more = { ...(goalOnce && { goalOnce }), ...(system && { systemMessage: system }) };
+  // A workflow that began with another agent takes these with the message.
+  const changes = item.hasNewAgent ? changesOfAgent(ifNew) : {};
+  const more = { ...changes, ...(goalOnce && { goalOnce }), ...(system && { systemMessage: system }) };
   const facts = { session, messageId: id, ifNew, querySource: 'api', ...more } as const;
   await ports.as(by).start(prompt, facts);
   await sessions.noteStarted(session, by);

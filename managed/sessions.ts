@@ -1,14 +1,16 @@
 // Session resources (G20–G28). The log holds what requests set; status and usage come from the
 // workflow and the transcript. A session without messages has no workflow (G3).
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type {
   BetaManagedAgentsSession,
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
+import { present } from '../client/faces/basics.ts';
 import { optionsProblem } from '../client/faces/options.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { SessionId } from '../client/faces/types.ts';
+import type { Hash, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
@@ -22,7 +24,7 @@ import type { EventFact } from './events/parts.ts';
 import type { FileResources } from './files/file-resources.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
-import { diffLabels, earlyUpdates, noteUpdate } from './events/updates.ts';
+import { diffLabels, earlyUpdates, noteUpdate, withNewAgents } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
 import { sortByCreation } from './pages.ts';
@@ -35,6 +37,7 @@ import {
   type FoundSession,
   isAtBudget,
   isTakingUpLabels,
+  isWaiting,
   outcomesOf,
   perdureFacts,
   statusOf,
@@ -86,22 +89,15 @@ export class Sessions {
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
     const agent = await this.#chooseAgent(body.agent);
-    if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
-      throw invalid(
-        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
-        'environment_id',
-      );
-    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
+    // Threads work on the workers of this deployment alone (G68).
+    if (rosterOf(agent).length > 0 && environment.config.type === 'self_hosted')
+      throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
     const budget = body.budget?.max_list_cost.amount;
     if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
     const requested = body.resources ?? [];
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
     const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
-    const { workerTools } = ports;
-    const problem = optionsProblem(
-      optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }),
-    );
-    if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+    this.#refuseWrongAgent(agent, environment, { session: id, resources });
     const isCloud = environment.config.type === 'cloud';
     if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
     const hash = await stored.putSessionAgent(agent);
@@ -128,6 +124,23 @@ export class Sessions {
     });
   }
 
+  /** Throws ManagedError for an agent whose runs could not open in the environment. */
+  #refuseWrongAgent(
+    agent: BetaManagedAgentsSessionAgent,
+    environment: BetaEnvironment,
+    place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources'>,
+  ): void {
+    const hasServers = [agent, ...rosterOf(agent)].some(({ mcp_servers }) => mcp_servers.length > 0);
+    if (hasServers && !reachesServers(environment.config))
+      throw invalid(
+        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
+        'environment_id',
+      );
+    const { workerTools } = this.#parts.ports;
+    const problem = optionsProblem(optionsOfAgent(agent, environment, { ...place, cwd: '/', workerTools }));
+    if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+  }
+
   /** Throws ManagedError unless files can be attached to the session. */
   async requireFiles(id: string): Promise<void> {
     const item = await this.item(id);
@@ -147,7 +160,8 @@ export class Sessions {
       ...agent
     } = await this.#parts.agents.retrieve(id, version);
     if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
-    const own = withOverrides({ ...agent, multiagent: null }, choice);
+    const isOverridden = typeof choice === 'object' && choice.type === 'agent_with_overrides';
+    const own = withOverrides({ ...agent, multiagent: null }, isOverridden ? choice : {});
     const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
     return { ...own, multiagent: await defineRoster(multiagent, own, read) };
   }
@@ -213,18 +227,21 @@ export class Sessions {
     refuseUnservedParts(body);
     const { budget } = body;
     const amount = budget?.max_list_cost.amount;
+    const agent = body.agent && (await this.#changeAgent(id, body.agent));
     const hadWorkflow = budget === undefined || (await this.#changeBudget(id, by, amount));
-    const before = await this.#tellLabels(id, by, body);
+    const changes = { ...body, agent };
+    const before = await this.#tellLabels(id, by, changes);
     await this.change(id, by, (current) => {
       refuseArchived(id, current);
       const { budget: currentBudget, ...item } = current;
       const nextBudget = budget === undefined ? currentBudget : amount;
-      const changed = diffLabels(current, body);
+      const changed = diffLabels(current, changes);
       const update = { ...changed, ...(nextBudget !== currentBudget && { budget: nextBudget ?? null }) };
       return {
         ...item,
         ...(nextBudget !== undefined && { budget: nextBudget }),
         ...changed,
+        ...(changed.agent !== undefined && { hasNewAgent: true }),
         ...(before === null && noteUpdate(item, update, this.#parts.ports.now())),
       };
     });
@@ -235,17 +252,41 @@ export class Sessions {
   }
 
   /**
+   * Returns the hash of the session's agent with other tools and servers, whose options the next
+   * message brings. Throws ManagedError unless the session is at rest.
+   */
+  async #changeAgent(id: string, changes: Overrides): Promise<Hash> {
+    const { stored } = this.#parts;
+    const found = await this.find(id);
+    const { item } = found;
+    refuseArchived(id, item);
+    if (statusOf(found) !== 'idle' || isWaiting(found) || isAtBudget(found))
+      throw invalid(
+        `Session ${id} has a turn under way: interrupt it, then change the agent`,
+        'agent',
+        'session_not_idle',
+      );
+    const own = await stored.sessionAgent(item.agent);
+    const agent = withOverrides(own, changes);
+    this.#refuseWrongAgent(agent, await this.environmentOf(item), {
+      session: id,
+      ...present({ resources: item.resources }),
+    });
+    return isDeepStrictEqual(agent, own) ? item.agent : stored.putSessionAgent(agent);
+  }
+
+  /**
    * Tells the session's workflow of labels before they change, so that each stored change has its
    * event. Returns the workflow as it was; null without one. Throws ManagedError, ClientProblem.
    */
   async #tellLabels(
     id: string,
     by: string,
-    body: z.output<typeof sessionUpdate>,
+    changes: Parameters<typeof diffLabels>[1],
   ): Promise<FoundSession['description']> {
     const { item, description } = await this.find(id);
     refuseArchived(id, item);
-    const labels = diffLabels(item, body);
+    const labels = diffLabels(item, changes);
     if (description?.status === 'open' && Object.keys(labels).length > 0)
       await this.#parts.ports.relabel(id as SessionId, labels, by);
     return description;
@@ -410,9 +451,11 @@ export class Sessions {
     const { id, description } = found;
     const { timelines } = this.#parts;
     const timeline = description === null ? await timelines.upTo(id, null) : await timelines.newest(id);
-    const { name } = await this.#parts.stored.sessionAgent(found.item.agent);
+    const { stored } = this.#parts;
+    const { name } = await stored.sessionAgent(found.item.agent);
     const own = timeline.facts.map((fact) => withAgentName(fact, name));
-    const facts = [...earlyUpdates(id, found.item, own[0]), ...own];
+    const all = [...earlyUpdates(id, found.item, own[0]), ...own];
+    const facts = await withNewAgents(all, (hash) => stored.sessionAgent(hash));
     return { ...timeline, facts: [...facts, ...endOutside(found, facts)] };
   }
 }
@@ -420,8 +463,9 @@ export class Sessions {
 const ELSEWHERE =
   'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
 
-function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
-  if (typeof choice === 'string' || choice.type === 'agent') return own;
+type Overrides = Omit<Extract<AgentChoice, { type: 'agent_with_overrides' }>, 'type' | 'id' | 'version'>;
+
+function withOverrides(own: BetaManagedAgentsSessionAgent, choice: Overrides): BetaManagedAgentsSessionAgent {
   refuseUnserved(choice, 'agent.');
   const changed: BetaManagedAgentsSessionAgent = {
     ...own,
@@ -432,14 +476,6 @@ function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice):
   };
   refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
   return changed;
-}
-
-/** Threads work on the workers of this deployment alone (G68). */
-function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
-  if (config.type === 'self_hosted')
-    throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
-  const served = rosterOf(agent).find(({ mcp_servers, skills }) => mcp_servers.length + skills.length > 0);
-  if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
 }
 
 /** Foreign clients match these words. */
@@ -477,12 +513,6 @@ const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
 /** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
-function refuseUnservedParts(body: {
-  readonly vault_ids?: unknown;
-  readonly agent?: unknown;
-  readonly environment_id?: string;
-}): void {
+function refuseUnservedParts(body: { readonly vault_ids?: unknown }): void {
   if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
-  if (body.environment_id === undefined && isPresent(body.agent))
-    throw unsupported('agent', 'a session’s agent cannot be changed yet: create another session');
 }

@@ -98,6 +98,7 @@ export const ownRoutes = [
   route('perdure.environments.keys', 'post', '/x/perdure/environments/{environment_id}/keys', 'steer'),
   route('perdure.refused', 'get', '/x/perdure/sessions/{session_id}/refused', 'look'),
   route('perdure.fence', 'get', '/x/perdure/sessions/{session_id}/fence', null, anyWorker),
+  route('perdure.fenced', 'post', '/x/perdure/sessions/{session_id}/fence', null, anyWorker),
 ] as const;
 
 export type ServedRoute = (typeof servedRoutes)[number] | (typeof ownRoutes)[number];

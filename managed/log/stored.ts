@@ -36,6 +36,8 @@ export type SessionItem = {
   readonly agentId: string;
   readonly agentVersion: number;
   readonly agent: Hash;
+  /** Whether that differs from the one that the session's workflow began with (G27). */
+  readonly hasNewAgent?: true;
   /** What is attached to the session; absent where nothing is. */
   readonly resources?: readonly BetaManagedAgentsMemoryStoreResource[];
   /** Cents of US dollars (G69); absent without a budget. */

@@ -138,7 +138,7 @@ export const sessionCreate = z.strictObject({
 });
 
 export const sessionUpdate = z.strictObject({
-  agent: z.unknown().optional(),
+  agent: z.strictObject({ mcp_servers: mcpServers.optional(), tools: tools.optional() }).optional(),
   budget: budget.nullable().optional(),
   metadata: metadataPatch.nullable().optional(),
   title,

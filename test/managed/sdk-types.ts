@@ -51,7 +51,7 @@ export const held: {
   readonly environmentCreate: Held<typeof environmentCreate, EnvironmentCreateParams>;
   readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
   readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'resources'>;
-  readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent'>;
+  readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams>;
   readonly resourceAdd: Held<typeof resourceAdd, ResourceAddParams>;
   readonly memoryStoreCreate: Held<typeof memoryStoreCreate, MemoryStoreCreateParams>;
   readonly memoryStoreUpdate: Held<typeof memoryStoreUpdate, MemoryStoreUpdateParams>;
