@@ -34,7 +34,10 @@ const STREAMS: ReadonlySet<string> = new Set(['sessions.events.stream', 'session
 type Vars = { readonly Variables: { caller: Caller; requestId: string } };
 type Request = Context<Vars>;
 
-export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
+/** `fire`: fires deployments that are due. `keepFiring`: does so until it's closed. */
+type ManagedApp = MountedApp & { fire(): Promise<void>; keepFiring(): void };
+
+export function managedApp(ports: ManagedPorts, access: Access): ManagedApp {
   const app = new Hono<Vars>();
   const closing = new AbortController();
   // Each poll that waits listens to it.
@@ -90,6 +93,8 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
     path: PATH,
     app: app as unknown as Hono,
     views: { path: '/agents', app: agentViews(parts) },
+    fire: () => parts.runs.fire(),
+    keepFiring: () => void parts.runs.keepFiring(closing.signal),
     close: () => closing.abort(),
   };
 }

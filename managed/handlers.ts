@@ -10,6 +10,9 @@ import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/ag
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
 import { WorkQueues } from '../client/faces/work-items.ts';
 import { Agents } from './agents.ts';
+import { Deployments } from './deployments/deployments.ts';
+import { deploymentHandlers } from './deployments/handlers.ts';
+import { DeploymentRuns } from './deployments/runs.ts';
 import { Environments } from './environments.ts';
 import { EventBus } from './events/bus.ts';
 import { FileResources } from './files/file-resources.ts';
@@ -60,8 +63,10 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
-  const own = { agents, environments, files, memoryStores, timelines, sessions, threads, bus, queues, work };
-  return { ports, stored, ...own, cursors: sealing };
+  const deployments = new Deployments({ stored, agents, sessions, files, now });
+  const resources = { agents, environments, files, memoryStores, sessions, threads, deployments };
+  const parts = { ports, stored, ...resources, timelines, bus, queues, work, cursors: sealing };
+  return { ...parts, runs: new DeploymentRuns(parts) };
 }
 
 export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
@@ -74,6 +79,7 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...threadHandlers(parts),
     ...memoryHandlers(parts),
     ...fileHandlers(parts),
+    ...deploymentHandlers(parts),
   };
 }
 

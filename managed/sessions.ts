@@ -15,7 +15,7 @@ import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agent
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
 import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
-import { formatTime } from './ids.ts';
+import { formatTime, newId } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import { outcomeProblem, showOutcome } from './events/outcome-parts.ts';
 import type { EventFact } from './events/parts.ts';
@@ -50,6 +50,9 @@ import {
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
 
+/** What a session is created of, without its first events. */
+export type NewSession = Omit<z.output<typeof sessionCreate>, 'initial_events'>;
+
 export type SessionParts = {
   readonly ports: ManagedPorts;
   readonly stored: ManagedStore;
@@ -78,34 +81,18 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
-  async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
-    refuseUnservedParts(body);
-    const { stored, environments, memoryStores, ports } = this.#parts;
-    const environment = await environments.retrieve(body.environment_id);
-    if (environment.archived_at !== null)
-      throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
-    const agent = await this.#chooseAgent(body.agent);
-    if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
-      throw invalid(
-        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
-        'environment_id',
-      );
-    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
-    const budget = body.budget?.max_list_cost.amount;
-    if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
-    const requested = body.resources ?? [];
+  /**
+   * A repeated request with the same `id` creates nothing new. `deployment`: the one that creates it.
+   * Throws 404 once it was deleted.
+   */
+  async create(id: string, by: string, body: NewSession, deployment?: string): Promise<void> {
+    const { stored, ports } = this.#parts;
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
-    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
-    const { workerTools } = ports;
-    const problem = optionsProblem(
-      optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }),
-    );
-    if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+    const { agent, environment, resources } = await this.#choose(id, body, isRepeated);
     const isCloud = environment.config.type === 'cloud';
-    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
+    const budget = body.budget?.max_list_cost.amount;
     const hash = await stored.putSessionAgent(agent);
-    if (!isRepeated) await this.#parts.files.attachAll(id, by, requested);
+    if (!isRepeated) await this.#parts.files.attachAll(id, by, body.resources ?? []);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -120,12 +107,53 @@ export class Sessions {
       ...(resources.length > 0 && { resources }),
       ...(budget !== undefined && { budget }),
       ...(isCloud && { hasFiles: true }),
+      ...(deployment !== undefined && { deployment }),
       isStarted: false,
     };
     await stored.sessionLog(id).append(by, (all, deleted) => {
       if (deleted.has(id)) throw notFound('Session', id);
       return all.has(id) ? null : { id, item };
     });
+  }
+
+  /** Checks what sessions are to be created of, and creates none. Throws ManagedError. */
+  async check(body: NewSession): Promise<BetaManagedAgentsSessionAgent> {
+    const { agent } = await this.#choose(newId('sesn'), body, false);
+    await this.#parts.files.check(body.resources ?? []);
+    return agent;
+  }
+
+  /** Returns what the session is made of. Throws ManagedError. */
+  async #choose(id: string, body: NewSession, isRepeated: boolean) {
+    refuseUnservedParts(body);
+    const { environments, memoryStores, ports } = this.#parts;
+    const environment = await environments.retrieve(body.environment_id);
+    if (environment.archived_at !== null)
+      throw invalid(
+        `environment_id: environment ${environment.id} is archived`,
+        'environment_id',
+        'environment_archived',
+      );
+    const agent = await this.#chooseAgent(body.agent);
+    if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
+      throw invalid(
+        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
+        'environment_id',
+        'mcp_egress_blocked',
+      );
+    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
+    if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
+    const requested = body.resources ?? [];
+    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
+    const { workerTools } = ports;
+    const problem = optionsProblem(
+      optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }),
+    );
+    if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+    const isCloud = environment.config.type === 'cloud';
+    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud)
+      throw invalid(ELSEWHERE, 'resources', 'self_hosted_resources_unsupported');
+    return { agent, environment, resources };
   }
 
   /** Throws ManagedError unless files can be attached to the session. */
@@ -146,7 +174,7 @@ export class Sessions {
       multiagent,
       ...agent
     } = await this.#parts.agents.retrieve(id, version);
-    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
+    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent', 'agent_archived');
     const own = withOverrides({ ...agent, multiagent: null }, choice);
     const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
     return { ...own, multiagent: await defineRoster(multiagent, own, read) };
@@ -194,7 +222,7 @@ export class Sessions {
       archived_at: item.archivedAt === null ? null : formatTime(item.archivedAt),
       budget: item.budget === undefined ? null : budgetOf(item.budget),
       created_at: formatTime(item.createdAt),
-      deployment_id: null,
+      deployment_id: item.deployment ?? null,
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: outcomes.map((one) => showOutcome(one, bodies)),
@@ -464,7 +492,7 @@ function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boole
     (include_archived === true || item.archivedAt === null) &&
     (agent_id === undefined || agent_id === item.agentId) &&
     (agent_version === undefined || agent_version === item.agentVersion) &&
-    deployment_id === undefined &&
+    (deployment_id === undefined || deployment_id === item.deployment) &&
     (memory_store_id === undefined || attachesStore(item, memory_store_id)) &&
     isWithin(item.createdAt * 1000, query)
   );
