@@ -43,8 +43,7 @@ export function managedApp(ports: ManagedPorts, access: Access): ManagedApp {
   // Each poll that waits listens to it.
   setMaxListeners(0, closing.signal);
   const streams = streamCounts();
-  const stored = new ManagedStore(ports.store, ports.now);
-  const parts = createParts(ports, stored);
+  const parts = createParts(ports, new ManagedStore(ports.store, ports.now));
   const handlers = createHandlers(parts);
   app.onError((error, context) => answerError(context as Request, error, ports));
   app.use(async (context, next) => {

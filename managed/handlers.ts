@@ -11,7 +11,7 @@ import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-
 import { WorkQueues } from '../client/faces/work-items.ts';
 import { Agents } from './agents.ts';
 import { Deployments } from './deployments/deployments.ts';
-import { deploymentHandlers } from './deployments/handlers.ts';
+import { deploymentHandlers, type DeploymentParts } from './deployments/handlers.ts';
 import { DeploymentRuns } from './deployments/runs.ts';
 import { Environments } from './environments.ts';
 import { EventBus } from './events/bus.ts';
@@ -50,7 +50,9 @@ import { workHandlers } from './work/handlers.ts';
 import { listForWorker, offerToWorker } from './work/view.ts';
 import { Work } from './work/work.ts';
 
-export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
+type AllParts = Parts & DeploymentParts;
+
+export function createParts(ports: ManagedPorts, stored: ManagedStore): AllParts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const memoryStores = new MemoryStores(stored, ports.now);
@@ -64,12 +66,12 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
   const deployments = new Deployments({ stored, agents, sessions, files, now });
-  const resources = { agents, environments, files, memoryStores, sessions, threads, deployments };
-  const parts = { ports, stored, ...resources, timelines, bus, queues, work, cursors: sealing };
+  const own = { agents, environments, files, memoryStores, timelines, sessions, threads, bus, queues, work };
+  const parts = { ports, stored, ...own, deployments, cursors: sealing };
   return { ...parts, runs: new DeploymentRuns(parts) };
 }
 
-export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
+export function createHandlers(parts: AllParts): Readonly<Record<ServedName, Handler>> {
   return {
     ...agentHandlers(parts),
     ...environmentHandlers(parts),

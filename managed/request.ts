@@ -2,8 +2,6 @@
 import type { Role } from '../page/hosting/people.ts';
 import { type WorkQueues } from '../client/faces/work-items.ts';
 import type { Agents } from './agents.ts';
-import type { Deployments } from './deployments/deployments.ts';
-import type { DeploymentRuns } from './deployments/runs.ts';
 import type { Caller } from './callers.ts';
 import type { Environments } from './environments.ts';
 import { notFound } from './errors.ts';
@@ -62,8 +60,6 @@ export type Parts = {
   readonly agents: Agents;
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
-  readonly deployments: Deployments;
-  readonly runs: DeploymentRuns;
   readonly timelines: Timelines;
   readonly files: FileResources;
   readonly sessions: Sessions;

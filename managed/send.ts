@@ -130,11 +130,7 @@ type FileBlock = Exclude<MessageBlock, { type: 'text' | 'redacted' }> & { readon
 const isFileBlock = (block: MessageBlock): block is FileBlock => 'source' in block && block.source.type === 'file';
 
 /** Puts files in the place of their ids. Throws ManagedError where one is not there. */
-async function readSources(
-  { files }: Pick<SendParts, 'files'>,
-  event: SentEvent,
-  path: string,
-): Promise<SentEvent> {
+async function readSources({ files }: Pick<SendParts, 'files'>, event: SentEvent, path: string): Promise<SentEvent> {
   if (event.type !== 'user.message') return event;
   const read = async (block: MessageBlock, at: number): Promise<MessageBlock> => {
     if (!isFileBlock(block)) return block;
@@ -171,10 +167,7 @@ function checkEvent(event: SentEvent, at: number): void {
  * Returns the request's system message, which goes with the event before it (G46); undefined
  * without one. Throws ManagedError.
  */
-function systemMessageOf(
-  model: string,
-  { events, ids }: Pick<Sending, 'events' | 'ids'>,
-): SystemMessage | undefined {
+function systemMessageOf(model: string, { events, ids }: Pick<Sending, 'events' | 'ids'>): SystemMessage | undefined {
   const at = events.findIndex(({ type }) => type === 'system.message');
   const event = events[at];
   if (event?.type !== 'system.message') return undefined;

@@ -13,7 +13,7 @@ import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
-import { type Environments, reachesServers } from './environments.ts';
+import { type Environments, refuseWithoutServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime, newId } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
@@ -28,7 +28,7 @@ import type { MemoryStores } from './memory/stores.ts';
 import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
-import { defineRoster, rosterOf } from './rosters.ts';
+import { defineRoster, refuseRoster, rosterOf } from './rosters.ts';
 import {
   endOutside,
   type Extension,
@@ -50,7 +50,7 @@ import {
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
 
-/** What a session is created of, without its first events. */
+/** The body of a creation without the first events. */
 export type NewSession = Omit<z.output<typeof sessionCreate>, 'initial_events'>;
 
 export type SessionParts = {
@@ -82,8 +82,8 @@ export class Sessions {
   }
 
   /**
-   * A repeated request with the same `id` creates nothing new. `deployment`: the one that creates it.
-   * Throws 404 once it was deleted.
+   * A repeated request with the same `id` creates nothing new. `deployment`: the one that creates
+   * the session. Throws 404 once it was deleted.
    */
   async create(id: string, by: string, body: NewSession, deployment?: string): Promise<void> {
     const { stored, ports } = this.#parts;
@@ -127,20 +127,9 @@ export class Sessions {
   async #choose(id: string, body: NewSession, isRepeated: boolean) {
     refuseUnservedParts(body);
     const { environments, memoryStores, ports } = this.#parts;
-    const environment = await environments.retrieve(body.environment_id);
-    if (environment.archived_at !== null)
-      throw invalid(
-        `environment_id: environment ${environment.id} is archived`,
-        'environment_id',
-        'environment_archived',
-      );
+    const environment = await environments.requireOpen(body.environment_id);
     const agent = await this.#chooseAgent(body.agent);
-    if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
-      throw invalid(
-        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
-        'environment_id',
-        'mcp_egress_blocked',
-      );
+    if (agent.mcp_servers.length > 0) refuseWithoutServers(environment);
     if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
     if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
     const requested = body.resources ?? [];
@@ -460,14 +449,6 @@ function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice):
   };
   refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
   return changed;
-}
-
-/** Threads work on the workers of this deployment alone (G68). */
-function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
-  if (config.type === 'self_hosted')
-    throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
-  const served = rosterOf(agent).find(({ mcp_servers, skills }) => mcp_servers.length + skills.length > 0);
-  if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
 }
 
 /** Foreign clients match these words. */

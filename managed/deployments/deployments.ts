@@ -1,14 +1,10 @@
-// Deployments as resources (G71): a log holds what each is, when it fires and why it does not; what
-// its sessions are made of is a stored value.
+// Deployments as resources (G71): the log holds their schedules and why some are paused; the config
+// of their sessions is a stored value.
 import type { z } from 'zod';
-import type {
-  BetaManagedAgentsDeployment,
-  BetaManagedAgentsDeploymentPausedReason,
-} from '@anthropic-ai/sdk/resources/beta/deployments';
+import type { BetaManagedAgentsDeployment } from '@anthropic-ai/sdk/resources/beta/deployments';
 import type { Agents } from '../agents.ts';
 import { conflict, invalid, type ManagedError, notFound, unsupported } from '../errors.ts';
 import type { FileResources } from '../files/file-resources.ts';
-import { formatTime } from '../ids.ts';
 import { type DeploymentConfig, type DeploymentItem, LIST_AGE_MS, type ManagedStore } from '../log/stored.ts';
 import { sortByCreation } from '../pages.ts';
 import { checkOpening } from '../send.ts';
@@ -16,7 +12,7 @@ import type { NewSession, Sessions } from '../sessions.ts';
 import type { deploymentCreate, deploymentList, deploymentUpdate } from '../shapes/deployments.ts';
 import { patchMetadata } from '../shapes/parse.ts';
 import { isWithin, type SentEvent } from '../shapes/sessions.ts';
-import { checkSchedule, upcoming } from './schedule.ts';
+import { checkSchedule } from './schedule.ts';
 
 type CreateBody = z.output<typeof deploymentCreate>;
 type UpdateBody = z.output<typeof deploymentUpdate>;
@@ -24,7 +20,6 @@ type UpdateBody = z.output<typeof deploymentUpdate>;
 /** Bytes of JSON of what sessions are made of: pages of deployments are in memory at once. */
 const LARGEST_CONFIG = 256 * 1024;
 const MOST_SCHEDULED = 1_000;
-const UPCOMING = 5;
 
 type DeploymentParts = {
   readonly stored: ManagedStore;
@@ -45,7 +40,7 @@ export class Deployments {
   }
 
   /** A repeated request with the same `id` creates nothing new. Throws ManagedError. */
-  async create(id: string, by: string, body: CreateBody): Promise<BetaManagedAgentsDeployment> {
+  async create(id: string, by: string, body: CreateBody): Promise<NamedDeployment> {
     const { stored, now } = this.#parts;
     refuseVaults(body);
     const { agent, environment_id, initial_events, resources = [], budget = null } = body;
@@ -74,7 +69,7 @@ export class Deployments {
     return this.retrieve(id);
   }
 
-  async update(id: string, by: string, body: UpdateBody): Promise<BetaManagedAgentsDeployment> {
+  async update(id: string, by: string, body: UpdateBody): Promise<NamedDeployment> {
     refuseVaults(body);
     const { config: before } = await this.item(id);
     const current = await this.#parts.stored.deployment(before);
@@ -107,7 +102,7 @@ export class Deployments {
   }
 
   /** Its schedule does not fire until it is unpaused; manual runs do. */
-  async pause(id: string, by: string): Promise<BetaManagedAgentsDeployment> {
+  async pause(id: string, by: string): Promise<NamedDeployment> {
     await this.change(id, by, (item, now) => {
       refuseArchived(id, item);
       return item.paused === null ? { ...item, paused: 'manual', updatedAt: now } : item;
@@ -116,7 +111,7 @@ export class Deployments {
   }
 
   /** Goes on with the next firing: what was due meanwhile is left out. */
-  async unpause(id: string, by: string): Promise<BetaManagedAgentsDeployment> {
+  async unpause(id: string, by: string): Promise<NamedDeployment> {
     await this.change(id, by, (item, now) => {
       refuseArchived(id, item);
       return item.paused === null ? item : { ...item, paused: null, firedUntil: now, updatedAt: now };
@@ -125,17 +120,16 @@ export class Deployments {
   }
 
   /** Ends its firings for good; its sessions stay. */
-  async archive(id: string, by: string): Promise<BetaManagedAgentsDeployment> {
+  async archive(id: string, by: string): Promise<NamedDeployment> {
     await this.change(id, by, (item, now) =>
       item.archivedAt === null ? { ...item, paused: null, archivedAt: now, updatedAt: now } : item,
     );
     return this.retrieve(id);
   }
 
-  /** Throws ManagedError 404. */
   async item(id: string): Promise<DeploymentItem> {
     const item = (await this.#parts.stored.deployments.read()).get(id);
-    if (!item) throw missing(id);
+    if (!item) throw notThere(id);
     return item;
   }
 
@@ -146,8 +140,9 @@ export class Deployments {
     return item;
   }
 
-  async retrieve(id: string): Promise<BetaManagedAgentsDeployment> {
-    return this.show([id, await this.item(id)]);
+  /** Throws ManagedError 404. */
+  async retrieve(id: string): Promise<NamedDeployment> {
+    return [id, await this.item(id)];
   }
 
   /** Lists deployments that a query chooses, newest first. */
@@ -163,36 +158,11 @@ export class Deployments {
     return sortByCreation([...(await this.#parts.stored.deployments.read(LIST_AGE_MS))].filter(isChosen));
   }
 
-  async show([id, item]: NamedDeployment): Promise<BetaManagedAgentsDeployment> {
-    const config = await this.#parts.stored.deployment(item.config);
-    return {
-      id,
-      type: 'deployment',
-      ...config,
-      archived_at: timeOf(item.archivedAt),
-      created_at: formatTime(item.createdAt),
-      description: item.description,
-      metadata: { ...item.metadata },
-      name: item.name,
-      paused_reason: reasonOf(item),
-      schedule: this.#showSchedule(item),
-      status: statusOf(item),
-      updated_at: formatTime(item.updatedAt),
-      vault_ids: [],
-    };
-  }
-
-  #showSchedule({ schedule, archivedAt, lastRunAt }: DeploymentItem): BetaManagedAgentsDeployment['schedule'] {
-    if (schedule === null) return null;
-    const times = archivedAt === null ? upcoming(schedule, this.#parts.now(), UPCOMING) : [];
-    return { type: 'cron', ...schedule, last_run_at: timeOf(lastRunAt), upcoming_runs_at: times.map(formatTime) };
-  }
-
   /** Changes a deployment of the log; the same item changes nothing. Throws ManagedError. */
   change(id: string, by: string, change: (item: DeploymentItem, now: number) => DeploymentItem): Promise<void> {
     return this.#parts.stored.deployments.append(by, (all) => {
       const item = all.get(id);
-      if (!item) throw missing(id);
+      if (!item) throw notThere(id);
       const next = change(item, this.#parts.now());
       if (next !== item) refuseMore(all, id, next);
       return next === item ? null : { id, item: next };
@@ -256,22 +226,14 @@ function refuseMore(all: ReadonlyMap<string, DeploymentItem>, id: string, next: 
     throw invalid(`schedule: at most ${MOST_SCHEDULED} deployments have one: archive another`, 'schedule');
 }
 
-const statusOf = ({ paused }: DeploymentItem): BetaManagedAgentsDeployment['status'] =>
+export const statusOf = ({ paused }: DeploymentItem): BetaManagedAgentsDeployment['status'] =>
   paused === null ? 'active' : 'paused';
-
-function reasonOf({ paused }: DeploymentItem): BetaManagedAgentsDeploymentPausedReason | null {
-  if (paused === null || paused === 'manual') return paused && { type: paused };
-  const error = { type: paused } as Extract<BetaManagedAgentsDeploymentPausedReason, { type: 'error' }>['error'];
-  return { type: 'error', error };
-}
-
-const timeOf = (ms: number | null): string | null => (ms === null ? null : formatTime(ms));
 
 function refuseVaults({ vault_ids }: UpdateBody): void {
   if (vault_ids?.length) throw unsupported('vault_ids', 'vaults are not served yet');
 }
 
-const missing = (id: string): ManagedError => notFound('Deployment', id, 'deployment_not_found');
+const notThere = (id: string): ManagedError => notFound('Deployment', id, 'deployment_not_found');
 
 function refuseArchived(id: string, { archivedAt }: DeploymentItem): void {
   if (archivedAt !== null) throw invalid(`Deployment ${id} is archived`, undefined, 'deployment_archived');

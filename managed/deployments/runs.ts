@@ -1,19 +1,18 @@
-// Runs of deployments (G71). A firing has one run by its id, and the run is claimed in the log before
-// its session is created: a server that dies in between leaves it to another, who finds the session
-// and the events under the same ids. So each firing has one session.
+// Runs of deployments (G71). A firing has one run by its id, which is claimed in the log before its
+// session is created. When a server dies in between, another finds the session and the events under
+// the same ids, so each firing has one session.
 import type { z } from 'zod';
-import type { BetaManagedAgentsDeploymentRun } from '@anthropic-ai/sdk/resources/beta/deployment-runs';
 import { ClientProblem } from '../../client/faces/start.ts';
 import { createLimit, pause } from '../../system/async.ts';
 import { lineOf, ManagedError } from '../errors.ts';
-import { eventId, firingId, formatTime, sessionOfRun } from '../ids.ts';
+import { eventId, firingId, sessionOfRun } from '../ids.ts';
 import { type DeploymentItem, type DeploymentRunItem, LIST_AGE_MS, type RunError } from '../log/stored.ts';
 import { sortByCreation } from '../pages.ts';
 import type { Parts } from '../request.ts';
 import { checkOpening, sendEvents } from '../send.ts';
 import { isWithin } from '../shapes/sessions.ts';
 import type { deploymentRunList } from '../shapes/deployments.ts';
-import { type NamedDeployment, partsOfSession } from './deployments.ts';
+import { type Deployments, type NamedDeployment, partsOfSession } from './deployments.ts';
 import { dueFiring, nextFiring } from './schedule.ts';
 
 /** Milliseconds between looks at what is due; each minute begins with one. */
@@ -39,14 +38,18 @@ const RUN_ERRORS: Readonly<Record<string, RunError['type']>> = {
 };
 
 /** Errors after which the schedule fires all the same. */
-const PASSING: ReadonlySet<RunError['type']> = new Set(['session_creation_rejected_error', 'session_rate_limited_error']);
+const PASSING: ReadonlySet<RunError['type']> = new Set([
+  'session_creation_rejected_error',
+  'session_rate_limited_error',
+]);
 
 /** A run with its id. */
 export type NamedRun = readonly [id: string, item: DeploymentRunItem];
+type FiringParts = Parts & { readonly deployments: Deployments };
 type Claim = Pick<DeploymentRunItem, 'deployment' | 'scheduledAt'> & Pick<DeploymentItem, 'config'>;
 
 export class DeploymentRuns {
-  readonly #parts: Omit<Parts, 'runs'>;
+  readonly #parts: FiringParts;
   readonly #few = createLimit(AT_ONCE);
   /** Runs that this server works on. */
   readonly #open = new Map<string, Promise<DeploymentRunItem>>();
@@ -54,23 +57,23 @@ export class DeploymentRuns {
   readonly #rests = new Map<string, number>();
   readonly #next = new WeakMap<DeploymentItem, number | null>();
 
-  constructor(parts: Omit<Parts, 'runs'>) {
+  constructor(parts: FiringParts) {
     this.#parts = parts;
   }
 
   /** Runs a deployment on request; a repeat with the same `id` finds its run. Throws ManagedError. */
-  async run(id: string, by: string, deployment: string): Promise<BetaManagedAgentsDeploymentRun> {
+  async run(id: string, by: string, deployment: string): Promise<NamedRun> {
     if (!(await this.#read()).has(id)) {
       const { config } = await this.#parts.deployments.requireOpen(deployment);
       await this.#claim(id, by, { deployment, config, scheduledAt: null });
     }
-    return showRun([id, await this.#finish(id)]);
+    return [id, await this.#finish(id)];
   }
 
   /** Returns a run that is over, or undefined. */
-  async find(id: string): Promise<BetaManagedAgentsDeploymentRun | undefined> {
+  async find(id: string): Promise<NamedRun | undefined> {
     const item = (await this.#read()).get(id);
-    return item && isOver(item) ? showRun([id, item]) : undefined;
+    return item && isOver(item) ? [id, item] : undefined;
   }
 
   /** Lists runs that a query chooses, newest first. */
@@ -176,7 +179,7 @@ export class DeploymentRuns {
     return (await this.#read()).get(id)!;
   }
 
-  /** Creates the run's session and sends its events. Returns why there is none; else null. */
+  /** Creates the run's session and sends its events. Returns why that was refused, or null. */
   async #openSession(id: string, { deployment, config, createdAt }: DeploymentRunItem): Promise<RunError | null> {
     const { stored, sessions, ports } = this.#parts;
     const session = sessionOfRun(id);
@@ -196,7 +199,7 @@ export class DeploymentRuns {
       if (refusal === null) throw error;
       const item = (await log.read()).get(session);
       if (!item) return refusal;
-      // What has begun is a session, whatever became of it since.
+      // Once it has begun, the run has its session.
       if (item.isStarted || (await sessions.look(session, item)).description) return null;
       await sessions.delete(session, deployment);
       return refusal;
@@ -231,17 +234,3 @@ function refusalOf(error: unknown, isGivenUp: boolean): RunError | null {
     return { type: 'session_creation_rejected_error', message };
   return isGivenUp ? { type: 'unknown_error', message } : null;
 }
-
-export const showRun = ([id, run]: NamedRun): BetaManagedAgentsDeploymentRun => ({
-  id,
-  type: 'deployment_run',
-  agent: run.agent,
-  created_at: formatTime(run.createdAt),
-  deployment_id: run.deployment,
-  error: run.error ?? null,
-  session_id: run.error ? null : sessionOfRun(id),
-  trigger_context:
-    run.scheduledAt === null
-      ? { type: 'manual' }
-      : { type: 'schedule', scheduled_at: formatTime(run.scheduledAt) },
-});

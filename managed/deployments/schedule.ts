@@ -23,8 +23,8 @@ export function checkSchedule({ expression, timezone }: Schedule): void {
   if (unknown !== undefined) throw invalid(`schedule.timezone: ${unknown}`, 'schedule.timezone');
 }
 
-/** Makes the moments at which a schedule fires after `from`; all in milliseconds since the epoch. */
-export function* firings({ expression, timezone }: Schedule, from: number): Generator<number> {
+/** Lists when a schedule fires after `from`, in milliseconds since the epoch. */
+export function* listFirings({ expression, timezone }: Schedule, from: number): Generator<number> {
   const { minutes, hours, days, weekdays, months } = readCron(expression);
   const isEither = namesBothDays(expression);
   const offset = offsetsOf(timezone);
@@ -46,11 +46,11 @@ export function* firings({ expression, timezone }: Schedule, from: number): Gene
 
 /** Returns the first moment after `from`; null where ten years have none. */
 export const nextFiring = (schedule: Schedule, from: number): number | null =>
-  firings(schedule, from).next().value ?? null;
+  listFirings(schedule, from).next().value ?? null;
 
-export function upcoming(schedule: Schedule, from: number, count: number): readonly number[] {
+export function upcomingFirings(schedule: Schedule, from: number, count: number): readonly number[] {
   const found: number[] = [];
-  for (const at of firings(schedule, from)) {
+  for (const at of listFirings(schedule, from)) {
     found.push(at);
     if (found.length === count) break;
   }
@@ -60,7 +60,7 @@ export function upcoming(schedule: Schedule, from: number, count: number): reado
 /** Returns the newest moment after `from` that is over and no day old: the others are left out. */
 export function dueFiring(schedule: Schedule, from: number, now: number): number | null {
   let due: number | null = null;
-  for (const at of firings(schedule, Math.max(from, now - CATCH_UP))) {
+  for (const at of listFirings(schedule, Math.max(from, now - CATCH_UP))) {
     if (at > now) break;
     due = at;
   }

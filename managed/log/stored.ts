@@ -68,7 +68,7 @@ export type SessionUpdate = SessionLabels & { readonly at: number; readonly budg
 
 export type MemoryStoreItem = Omit<BetaManagedAgentsMemoryStore, 'id' | 'type'>;
 
-/** What each session of a deployment is made of. */
+/** The parts of each session that a deployment creates. */
 export type DeploymentConfig = Pick<
   BetaManagedAgentsDeployment,
   'agent' | 'environment_id' | 'initial_events' | 'resources' | 'budget'

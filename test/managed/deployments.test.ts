@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { DeploymentCreateParams, DeploymentUpdateParams } from '@anthropic-ai/sdk/resources/beta/deployments';
 import { toFile } from '@anthropic-ai/sdk';
 import type { EnvironmentUpdateParams } from '@anthropic-ai/sdk/resources/beta/environments';
-import { upcoming } from '../../managed/deployments/schedule.ts';
+import { upcomingFirings } from '../../managed/deployments/schedule.ts';
 import { AGENT, codeOf, collect, errorOf, stagedManaged, text, token } from './staged.ts';
 
 const cron = (expression: string, timezone = 'UTC') => ({ type: 'cron' as const, expression, timezone });
@@ -16,23 +16,26 @@ async function deployed(more: Partial<DeploymentCreateParams> = {}, aroundStart?
   const clock = { now: NOON };
   const lines: string[] = [];
   const staged = stagedManaged({ now: () => clock.now, log: (line) => void lines.push(line) }, aroundStart);
-  const { beta } = staged.client;
-  const agent = await beta.agents.create(AGENT);
+  const { agents, deployments, deploymentRuns, sessions } = staged.client.beta;
+  const agent = await agents.create(AGENT);
   const body = { name: 'Report', agent: agent.id, environment_id: 'env_default', initial_events: [text('Report.')] };
-  const deployment = await beta.deployments.create({ ...body, ...more });
+  const deployment = await deployments.create({ ...body, ...more });
   const starts = () => staged.calls.filter(([name]) => name === 'start');
-  const runs = () => collect(beta.deploymentRuns.list({ deployment_id: deployment.id }));
+  const runs = () => collect(deploymentRuns.list({ deployment_id: deployment.id }));
   const fireAt = async (time: string) => {
     clock.now = Date.parse(time);
     await staged.fire();
   };
-  const retrieve = () => beta.deployments.retrieve(deployment.id);
+  const retrieve = () => deployments.retrieve(deployment.id);
+  const beta = { agents, deployments, deploymentRuns, sessions };
   return { ...staged, ...beta, clock, lines, agent, body, deployment, starts, runs, fireAt, retrieve };
 }
 
 describe('a deployment', () => {
   test('lives from its creation to its archive (G71)', async () => {
-    const { deployments, deployment, retrieve, clock, agents, agent } = await deployed({ schedule: cron('0 20 * * 5') });
+    const { deployments, deployment, retrieve, clock, agents, agent } = await deployed({
+      schedule: cron('0 20 * * 5'),
+    });
     expect(deployment).toMatchObject({
       type: 'deployment',
       agent: { type: 'agent', id: agent.id, version: 1 },
@@ -124,7 +127,9 @@ describe('a run', () => {
     });
     const session = await sessions.retrieve(run.session_id ?? '');
     expect(session).toMatchObject({ deployment_id: deployment.id, status: 'running' });
-    expect(starts()).toMatchObject([['start', session.id, deployment.id, {}, { systemMessage: { text: 'Be brief.' } }]]);
+    expect(starts()).toMatchObject([
+      ['start', session.id, deployment.id, {}, { systemMessage: { text: 'Be brief.' } }],
+    ]);
     expect(await deploymentRuns.retrieve(run.id)).toEqual(run);
     expect(await collect(sessions.list({ deployment_id: deployment.id }))).toEqual([session]);
     expect(await collect(sessions.list({ deployment_id: 'depl_other' }))).toEqual([]);
@@ -143,7 +148,9 @@ describe('a run', () => {
     expect(starts().map(([, session]) => session)).toEqual([first.session_id, second.session_id]);
     expect((await deployments.retrieve(deployment.id)).schedule?.last_run_at).toBeNull();
     const ids = async (query: object) => (await collect(deploymentRuns.list(query))).map(({ id }) => id);
-    expect((await ids({ trigger_type: 'manual', has_error: false })).toSorted()).toEqual([first.id, second.id].toSorted());
+    expect((await ids({ trigger_type: 'manual', has_error: false })).toSorted()).toEqual(
+      [first.id, second.id].toSorted(),
+    );
     expect(await ids({ trigger_type: 'schedule' })).toEqual([]);
     expect(await ids({ has_error: true })).toEqual([]);
     expect(await ids({ 'created_at[gt]': second.created_at })).toEqual([]);
@@ -152,7 +159,9 @@ describe('a run', () => {
 
 describe('a schedule', () => {
   test('fires once for each time, whichever servers look (G71)', async () => {
-    const { deployment, runs, fireAt, fire, restart, starts, retrieve } = await deployed({ schedule: cron('*/5 * * * *') });
+    const { deployment, runs, fireAt, fire, restart, starts, retrieve } = await deployed({
+      schedule: cron('*/5 * * * *'),
+    });
     await fireAt('2026-03-02T12:04:59.999Z');
     expect(await runs()).toEqual([]);
     await fireAt('2026-03-02T12:05:00.000Z');
@@ -318,16 +327,38 @@ describe('a server that dies', () => {
 
 describe('the times of a schedule', () => {
   const times = (expression: string, timezone: string, from: string, count = 3) =>
-    upcoming({ expression, timezone }, Date.parse(from), count).map((at) => new Date(at).toISOString().slice(0, 16));
+    upcomingFirings({ expression, timezone }, Date.parse(from), count).map((at) =>
+      new Date(at).toISOString().slice(0, 16),
+    );
 
   test.each([
-    ['0 20 * * *', 'America/New_York', '2026-03-07T12:00Z', ['2026-03-08T01:00', '2026-03-09T00:00', '2026-03-10T00:00']],
+    [
+      '0 20 * * *',
+      'America/New_York',
+      '2026-03-07T12:00Z',
+      ['2026-03-08T01:00', '2026-03-09T00:00', '2026-03-10T00:00'],
+    ],
     // 02:30 is left out on March 8, and 01:30 comes twice on November 1.
-    ['30 2 * * *', 'America/New_York', '2026-03-07T12:00Z', ['2026-03-09T06:30', '2026-03-10T06:30', '2026-03-11T06:30']],
-    ['30 1 * * *', 'America/New_York', '2026-10-31T12:00Z', ['2026-11-01T05:30', '2026-11-01T06:30', '2026-11-02T06:30']],
+    [
+      '30 2 * * *',
+      'America/New_York',
+      '2026-03-07T12:00Z',
+      ['2026-03-09T06:30', '2026-03-10T06:30', '2026-03-11T06:30'],
+    ],
+    [
+      '30 1 * * *',
+      'America/New_York',
+      '2026-10-31T12:00Z',
+      ['2026-11-01T05:30', '2026-11-01T06:30', '2026-11-02T06:30'],
+    ],
     ['0 9 13 * 5', 'UTC', '2026-03-01T00:00Z', ['2026-03-06T09:00', '2026-03-13T09:00', '2026-03-20T09:00']],
     ['0 0 29 2 *', 'UTC', '2026-03-01T00:00Z', ['2028-02-29T00:00', '2032-02-29T00:00', '2036-02-29T00:00']],
-    ['*/30 0 * jan 7', 'Asia/Kathmandu', '2026-01-03T00:00Z', ['2026-01-03T18:15', '2026-01-03T18:45', '2026-01-10T18:15']],
+    [
+      '*/30 0 * jan 7',
+      'Asia/Kathmandu',
+      '2026-01-03T00:00Z',
+      ['2026-01-03T18:15', '2026-01-03T18:45', '2026-01-10T18:15'],
+    ],
     ['5-6,59 * * * 1-5', 'UTC', '2026-03-06T23:05:30Z', ['2026-03-06T23:06', '2026-03-06T23:59', '2026-03-09T00:05']],
   ] as const)('%s in %s after %s (G71)', (expression, timezone, from, expected) => {
     expect(times(expression, timezone, from)).toEqual(expected);
