@@ -1,5 +1,5 @@
-// Environments: where tools run. `cloud` means the workers of this deployment (G73), `self_hosted`
-// workers of somebody's own (G74); `env_default` is always there.
+// Environments: where tools run. `cloud` is this deployment's workers (G73), `self_hosted` is the
+// customer's own (G74); `env_default` always exists.
 import type { z } from 'zod';
 import type { BetaCloudConfig, BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
@@ -80,7 +80,7 @@ export const isOffline = (config: BetaEnvironment['config']): boolean =>
 export const reachesServers = (config: BetaEnvironment['config']): boolean =>
   !(config.type === 'cloud' && config.networking.type === 'limited') || config.networking.allow_mcp_servers;
 
-/** Refuses sessions of an agent with MCP servers where these can't be reached. Throws ManagedError. */
+/** Throws ManagedError where sessions would not reach the MCP servers of their agent. */
 export function refuseWithoutServers({ id, config }: BetaEnvironment): void {
   if (reachesServers(config)) return;
   const why = `environment ${id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`;

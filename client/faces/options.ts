@@ -1,5 +1,5 @@
-// Options of a run: their rows, their bounds, what is wrong with some, and how a change of them, as
-// of all steering, is told.
+// Options of a run: their rows and bounds, what is wrong with given ones, and how changes of them
+// and other steering are worded.
 export {
   limitsText,
   optionsText,
@@ -8,7 +8,7 @@ export {
   rulesText,
   steeringText,
   turnsText,
-} from '../render/steered-words.ts';
+} from '../render/context-words.ts';
 export { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
 export { parseRule, permissionModes, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 export { LIMITS, OPTION_BOUNDS, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';

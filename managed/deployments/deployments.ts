@@ -153,7 +153,7 @@ export class Deployments {
     const isChosen = ([, item]: NamedDeployment): boolean =>
       (include_archived === true || item.archivedAt === null) &&
       (agent_id === undefined || agent_id === item.agentId) &&
-      (status === undefined || status === statusOf(item)) &&
+      (status === undefined || status === statusOfDeployment(item)) &&
       isWithin(item.createdAt * 1000, query);
     return sortByCreation([...(await this.#parts.stored.deployments.read(LIST_AGE_MS))].filter(isChosen));
   }
@@ -226,7 +226,7 @@ function refuseMore(all: ReadonlyMap<string, DeploymentItem>, id: string, next: 
     throw invalid(`schedule: at most ${MOST_SCHEDULED} deployments have one: archive another`, 'schedule');
 }
 
-export const statusOf = ({ paused }: DeploymentItem): BetaManagedAgentsDeployment['status'] =>
+export const statusOfDeployment = ({ paused }: DeploymentItem): BetaManagedAgentsDeployment['status'] =>
   paused === null ? 'active' : 'paused';
 
 function refuseVaults({ vault_ids }: UpdateBody): void {

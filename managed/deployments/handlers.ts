@@ -13,7 +13,7 @@ import { reserveId } from '../request-log.ts';
 import * as shapes from '../shapes/deployments.ts';
 import { parseBody, parseQuery } from '../shapes/parse.ts';
 import type { ServedName } from '../surface.ts';
-import { type Deployments, type NamedDeployment, statusOf } from './deployments.ts';
+import { type Deployments, type NamedDeployment, statusOfDeployment } from './deployments.ts';
 import type { DeploymentRuns, NamedRun } from './runs.ts';
 import { upcomingFirings } from './schedule.ts';
 
@@ -86,7 +86,7 @@ async function showDeployment(
     name: item.name,
     paused_reason: showReason(item),
     schedule: schedule && { type: 'cron', ...schedule, ...dated },
-    status: statusOf(item),
+    status: statusOfDeployment(item),
     updated_at: formatTime(item.updatedAt),
     vault_ids: [],
   };

@@ -61,7 +61,7 @@ export class DeploymentRuns {
     this.#parts = parts;
   }
 
-  /** Runs a deployment on request; a repeat with the same `id` finds its run. Throws ManagedError. */
+  /** Runs a deployment on request; a repeat with the same `id` finds its run. */
   async run(id: string, by: string, deployment: string): Promise<NamedRun> {
     if (!(await this.#read()).has(id)) {
       const { config } = await this.#parts.deployments.requireOpen(deployment);

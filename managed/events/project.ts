@@ -1,6 +1,6 @@
-// The projector: a pure function from the entries of a transcript to the events of the API (G1,
-// G29–G34). A time comes from the entries, as an id does, so that every process gives the same
-// bytes. Parts of an entry have a fixed order, and times strictly increase.
+// The projector: a pure function from transcript entries to API events (G1, G29–G34). Ids and times
+// derive from the entries, so every process produces the same bytes. The parts of an entry have a
+// fixed order, and times strictly increase.
 import { addSpend, noSpend } from '../../client/faces/contract.ts';
 import { rewoundIn } from '../../client/faces/stored.ts';
 import type { Entry, GradedNotice, Notice, Outcome, SystemMessage } from '../../client/faces/types.ts';
@@ -31,7 +31,7 @@ import { runningPart, settledParts, waitParts, withdrawnParts } from './wait-par
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
 
 export function projectEntries(from: Projection, entries: readonly Entry[]): Projected {
-  let projection = from;
+  let projection = from.time === 0 ? { ...from, time: firstTime(entries) } : from;
   const facts: EventFact[] = [];
   for (const entry of entries) {
     const step = projectEntry(projection, entry);
@@ -40,6 +40,9 @@ export function projectEntries(from: Projection, entries: readonly Entry[]): Pro
   }
   return { projection, facts };
 }
+
+/** The message of a first run that could not start is stored with the end of that run alone. */
+const firstTime = (entries: readonly Entry[]): number => entries.map(timeOf).find((at) => at !== undefined) ?? 0;
 
 function projectEntry(before: Projection, entry: Entry): Projected {
   const time = timeOf(entry) ?? before.time;

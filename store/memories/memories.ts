@@ -1,6 +1,6 @@
-// The memories of one store (G67): each change is a version in a log of the store's own, and the
-// newest version of a memory is what it holds. Texts lie in records beside the log, so that a
-// cleaning can remove those that were redacted.
+// The memories of one store (G67). Each change is a version in the store's own log; a memory's
+// newest version is its content. Texts lie in records beside the log, so that a cleaning can remove
+// redacted ones.
 import { createHash } from 'node:crypto';
 import { randomName } from '../../system/random-name.ts';
 import { RecentMap } from '../../system/recent-map.ts';
@@ -253,5 +253,26 @@ export function openMemoryStores(store: Store, now: () => number) {
       return facts.archived_at === null ? null : `memory store ${id} is archived`;
     };
     return { memories, problem };
+  };
+}
+
+// What a cleaning of the store leaves of memories (G67): all of stores that exist, but for the
+// texts of versions that were redacted or forgotten.
+/**
+ * Returns a function that tells whether a record is kept; undefined for records of other kinds.
+ * Throws StoreError.
+ */
+export async function findKeptMemories(store: Store, now: () => number): Promise<(key: string) => boolean | undefined> {
+  const stores = await new ResourceLog<object>({ store, name: MEMORY_STORES, now }).read();
+  const needed = new Set<string>();
+  for (const id of stores.keys()) {
+    needed.add(memoryLogName(id)).add(`${memoryLogName(id)}-checkpoints`);
+    for (const { text } of (await new Memories({ store, id, now }).versions()).values())
+      if (text) needed.add(`${id}/${text.in}`);
+  }
+  return (key) => {
+    const [kind, segment = '', name] = key.split('/');
+    if (kind === MEMORY_TEXTS) return needed.has(`${segment}/${name}`);
+    return kind === 'managed' && segment.startsWith(memoryLogName('')) ? needed.has(segment) : undefined;
   };
 }
