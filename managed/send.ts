@@ -65,10 +65,10 @@ export async function sendEvents(
   if (lease) requireResults(sentEvents);
   const found = await parts.sessions.find(session);
   refuseEnded(found);
-  await refuseLargeSources(parts, sentEvents);
-  const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
+  const events = await readEvents(parts, sentEvents);
   for (const [at, event] of events.entries()) checkEvent(event, at);
-  const system = await systemMessageOf(parts, found, { events, ids });
+  const agent = await parts.stored.sessionAgent(found.item.agent);
+  const system = systemMessageOf(agent.model.id, { events, ids });
   if (isAtBudget(found)) refuseAtBudget(events);
   await checkWaits(parts, { found, lease, events });
   await checkOutcomes(parts, { found, events, ids });
@@ -92,11 +92,33 @@ export async function sendEvents(
   return sent;
 }
 
+/**
+ * Checks events that are to open sessions, and sends none. `model`: that of the sessions' agent.
+ * Throws ManagedError or ClientProblem.
+ */
+export async function checkOpening(
+  parts: Pick<SendParts, 'files'>,
+  model: string,
+  sentEvents: readonly SentEvent[],
+): Promise<void> {
+  const events = await readEvents(parts, sentEvents);
+  for (const [at, event] of events.entries()) checkEvent(event, at);
+  systemMessageOf(model, { events, ids: [] });
+  const second = events.flatMap(({ type }, at) => (type === 'user.define_outcome' ? [at] : []))[1];
+  if (second !== undefined) throw outcomeProblem('the request has two', `events.${second}`);
+}
+
+/** Returns the events with the contents of files. Throws ManagedError. */
+async function readEvents(parts: Pick<SendParts, 'files'>, events: readonly SentEvent[]): Promise<SentEvent[]> {
+  await refuseLargeSources(parts, events);
+  return Promise.all(events.map((event, at) => readSources(parts, event, `events.${at}`)));
+}
+
 /** Bytes of the files that one request names, each as often as it does: all are in memory at once. */
 const MOST_SOURCE_BYTES = 64 * 1024 * 1024;
 
 /** Throws ManagedError. */
-async function refuseLargeSources({ files }: SendParts, events: readonly SentEvent[]): Promise<void> {
+async function refuseLargeSources({ files }: Pick<SendParts, 'files'>, events: readonly SentEvent[]): Promise<void> {
   const blocks = events.flatMap((event) => (event.type === 'user.message' ? event.content : []));
   const ids = blocks.filter(isFileBlock).map(({ source }) => source.file_id);
   if (ids.length === 0 || (await files.measure(ids)) <= MOST_SOURCE_BYTES) return;
@@ -108,13 +130,14 @@ type FileBlock = Exclude<MessageBlock, { type: 'text' | 'redacted' }> & { readon
 const isFileBlock = (block: MessageBlock): block is FileBlock => 'source' in block && block.source.type === 'file';
 
 /** Puts files in the place of their ids. Throws ManagedError where one is not there. */
-async function readSources({ files }: SendParts, event: SentEvent, path: string): Promise<SentEvent> {
+async function readSources({ files }: Pick<SendParts, 'files'>, event: SentEvent, path: string): Promise<SentEvent> {
   if (event.type !== 'user.message') return event;
   const read = async (block: MessageBlock, at: number): Promise<MessageBlock> => {
     if (!isFileBlock(block)) return block;
     const { mimeType, bytes } = await files.read(block.source.file_id).catch((error: unknown) => {
       if (!(error instanceof ManagedError)) throw error;
-      throw invalid(`${path}.content.${at}.source: ${error.message}`, `${path}.content.${at}.source`);
+      const param = `${path}.content.${at}.source`;
+      throw invalid(`${param}: ${error.message}`, param, 'file_not_found');
     });
     const data = Buffer.from(bytes);
     return block.type === 'document' && mimeType.startsWith('text/')
@@ -144,11 +167,7 @@ function checkEvent(event: SentEvent, at: number): void {
  * Returns the request's system message, which goes with the event before it (G46); undefined
  * without one. Throws ManagedError.
  */
-async function systemMessageOf(
-  { stored }: SendParts,
-  { item }: FoundSession,
-  { events, ids }: Pick<Sending, 'events' | 'ids'>,
-): Promise<SystemMessage | undefined> {
+function systemMessageOf(model: string, { events, ids }: Pick<Sending, 'events' | 'ids'>): SystemMessage | undefined {
   const at = events.findIndex(({ type }) => type === 'system.message');
   const event = events[at];
   if (event?.type !== 'system.message') return undefined;
@@ -157,14 +176,13 @@ async function systemMessageOf(
   if (at !== events.length - 1) throw refuse('it must be the last event of a request, and the only one of its type');
   const before = events[at - 1]?.type;
   if (before === undefined || !ACCOMPANIED.has(before)) throw refuse(`it must follow a ${[...ACCOMPANIED].join(', ')}`);
-  const { id: model } = (await stored.sessionAgent(item.agent)).model;
   if (!findFacts(model)?.systemMessages)
     throw refuse(`model ${model} takes no system messages`, 'model_does_not_support_mid_conversation_system');
   const text = event.content.map((block) => block.text).join('\n');
   if (text.trim() === '') throw refuse('it has no text');
   if (text.length > LONGEST_SYSTEM_MESSAGE)
     throw refuse(`it has ${text.length} characters: give at most ${LONGEST_SYSTEM_MESSAGE}`);
-  return { id: ids[at]!, text };
+  return { id: ids[at] ?? '', text };
 }
 
 const ACCOMPANIED: ReadonlySet<SentEvent['type']> = new Set([

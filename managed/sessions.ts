@@ -15,9 +15,9 @@ import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
-import { type Environments, reachesServers } from './environments.ts';
+import { type Environments, refuseWithoutServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
-import { formatTime } from './ids.ts';
+import { formatTime, newId } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import { outcomeProblem, showOutcome } from './events/outcome-parts.ts';
 import type { EventFact } from './events/parts.ts';
@@ -30,7 +30,7 @@ import type { MemoryStores } from './memory/stores.ts';
 import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
-import { defineRoster, rosterOf } from './rosters.ts';
+import { defineRoster, refuseRoster, rosterOf } from './rosters.ts';
 import {
   endOutside,
   type Extension,
@@ -52,6 +52,9 @@ import {
 
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
+
+/** The body of a creation without the first events. */
+export type NewSession = Omit<z.output<typeof sessionCreate>, 'initial_events'>;
 
 export type SessionParts = {
   readonly ports: ManagedPorts;
@@ -81,27 +84,18 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
-  async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
-    refuseUnservedParts(body);
-    const { stored, environments, memoryStores, ports } = this.#parts;
-    const environment = await environments.retrieve(body.environment_id);
-    if (environment.archived_at !== null)
-      throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
-    const agent = await this.#chooseAgent(body.agent);
-    // Threads work on the workers of this deployment alone (G68).
-    if (rosterOf(agent).length > 0 && environment.config.type === 'self_hosted')
-      throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
-    const budget = body.budget?.max_list_cost.amount;
-    if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
-    const requested = body.resources ?? [];
+  /**
+   * A repeated request with the same `id` creates nothing new. `deployment`: the one that creates
+   * the session. Throws 404 once it was deleted.
+   */
+  async create(id: string, by: string, body: NewSession, deployment?: string): Promise<void> {
+    const { stored, ports } = this.#parts;
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
-    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
-    this.#refuseWrongAgent(agent, environment, { session: id, resources });
+    const { agent, environment, resources } = await this.#choose(id, body, isRepeated);
     const isCloud = environment.config.type === 'cloud';
-    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
+    const budget = body.budget?.max_list_cost.amount;
     const hash = await stored.putSessionAgent(agent);
-    if (!isRepeated) await this.#parts.files.attachAll(id, by, requested);
+    if (!isRepeated) await this.#parts.files.attachAll(id, by, body.resources ?? []);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -116,6 +110,7 @@ export class Sessions {
       ...(resources.length > 0 && { resources }),
       ...(budget !== undefined && { budget }),
       ...(isCloud && { hasFiles: true }),
+      ...(deployment !== undefined && { deployment }),
       isStarted: false,
     };
     await stored.sessionLog(id).append(by, (all, deleted) => {
@@ -124,18 +119,38 @@ export class Sessions {
     });
   }
 
+  /** Checks what sessions are to be created of, and creates none. Throws ManagedError. */
+  async check(body: NewSession): Promise<BetaManagedAgentsSessionAgent> {
+    const { agent } = await this.#choose(newId('sesn'), body, false);
+    await this.#parts.files.check(body.resources ?? []);
+    return agent;
+  }
+
+  /** Returns what the session is made of. Throws ManagedError. */
+  async #choose(id: string, body: NewSession, isRepeated: boolean) {
+    refuseUnservedParts(body);
+    const { environments, memoryStores } = this.#parts;
+    const environment = await environments.requireOpen(body.environment_id);
+    const agent = await this.#chooseAgent(body.agent);
+    if (rosterOf(agent).length > 0) refuseRoster(environment);
+    if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
+    const requested = body.resources ?? [];
+    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
+    this.#refuseWrongAgent(agent, environment, { session: id, resources });
+    const isCloud = environment.config.type === 'cloud';
+    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud)
+      throw invalid(ELSEWHERE, 'resources', 'self_hosted_resources_unsupported');
+    return { agent, environment, resources };
+  }
+
   /** Throws ManagedError for an agent whose runs could not open in the environment. */
   #refuseWrongAgent(
     agent: BetaManagedAgentsSessionAgent,
     environment: BetaEnvironment,
     place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources'>,
   ): void {
-    const hasServers = [agent, ...rosterOf(agent)].some(({ mcp_servers }) => mcp_servers.length > 0);
-    if (hasServers && !reachesServers(environment.config))
-      throw invalid(
-        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
-        'environment_id',
-      );
+    if ([agent, ...rosterOf(agent)].some(({ mcp_servers }) => mcp_servers.length > 0))
+      refuseWithoutServers(environment);
     const { workerTools } = this.#parts.ports;
     const problem = optionsProblem(optionsOfAgent(agent, environment, { ...place, cwd: '/', workerTools }));
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
@@ -159,7 +174,7 @@ export class Sessions {
       multiagent,
       ...agent
     } = await this.#parts.agents.retrieve(id, version);
-    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
+    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent', 'agent_archived');
     const isOverridden = typeof choice === 'object' && choice.type === 'agent_with_overrides';
     const own = withOverrides({ ...agent, multiagent: null }, isOverridden ? choice : {});
     const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
@@ -208,7 +223,7 @@ export class Sessions {
       archived_at: item.archivedAt === null ? null : formatTime(item.archivedAt),
       budget: item.budget === undefined ? null : budgetOf(item.budget),
       created_at: formatTime(item.createdAt),
-      deployment_id: null,
+      deployment_id: item.deployment ?? null,
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: outcomes.map((one) => showOutcome(one, bodies)),
@@ -500,7 +515,7 @@ function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boole
     (include_archived === true || item.archivedAt === null) &&
     (agent_id === undefined || agent_id === item.agentId) &&
     (agent_version === undefined || agent_version === item.agentVersion) &&
-    deployment_id === undefined &&
+    (deployment_id === undefined || deployment_id === item.deployment) &&
     (memory_store_id === undefined || attachesStore(item, memory_store_id)) &&
     isWithin(item.createdAt * 1000, query)
   );

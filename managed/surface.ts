@@ -91,6 +91,16 @@ export const servedRoutes = [
   route('files.retrieveMetadata', 'get', '/files/{file_id}', 'look'),
   route('files.download', 'get', '/files/{file_id}/content', 'look'),
   route('files.delete', 'delete', '/files/{file_id}', 'steer'),
+  route('deployments.create', 'post', '/deployments', 'steer'),
+  route('deployments.list', 'get', '/deployments', 'look'),
+  route('deployments.retrieve', 'get', '/deployments/{deployment_id}', 'look'),
+  route('deployments.update', 'post', '/deployments/{deployment_id}', 'steer'),
+  route('deployments.archive', 'post', '/deployments/{deployment_id}/archive', 'steer'),
+  route('deployments.pause', 'post', '/deployments/{deployment_id}/pause', 'steer'),
+  route('deployments.unpause', 'post', '/deployments/{deployment_id}/unpause', 'steer'),
+  route('deployments.run', 'post', '/deployments/{deployment_id}/run', 'steer'),
+  route('deploymentRuns.list', 'get', '/deployment_runs', 'look'),
+  route('deploymentRuns.retrieve', 'get', '/deployment_runs/{deployment_run_id}', 'look'),
 ] as const;
 
 /** Routes that Perdure adds to the API, below `/x/perdure` (G85). */
@@ -110,8 +120,6 @@ export type RefusedPaths = { readonly capability: string; readonly paths: readon
 export const refusedPaths: readonly RefusedPaths[] = [
   { capability: 'skills', paths: ['/skills', '/skills/*'] },
   { capability: 'vaults', paths: ['/vaults', '/vaults/*'] },
-  { capability: 'deployments', paths: ['/deployments', '/deployments/*'] },
-  { capability: 'deploymentRuns', paths: ['/deployment_runs', '/deployment_runs/*'] },
   { capability: 'models', paths: ['/models', '/models/*'] },
   { capability: 'messages', paths: ['/messages', '/messages/*'] },
   { capability: 'completions', paths: ['/complete'] },
