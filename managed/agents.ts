@@ -19,8 +19,9 @@ import { mergeMultiagent, moveSelf, type Multiagent, type ResolvedMultiagent, re
 import { formatTime } from './ids.ts';
 import { sortByCreation } from './pages.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
-import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
+import type { agentCreate, agentList, agentUpdate, model, toolset, tools } from './shapes/agents.ts';
 import { patchMetadata } from './shapes/parse.ts';
+import { chooseSkills } from './skills/attach.ts';
 
 type Tools = z.output<typeof tools>;
 type Model = z.output<typeof model>;
@@ -34,19 +35,17 @@ type ToolName = BetaManagedAgentsAgentToolConfig['name'];
 export type AgentParts = {
   readonly model?: Model | undefined;
   readonly tools?: Tools | null | undefined;
-  readonly skills?: z.output<typeof skills> | null | undefined;
   readonly execution_identity?: { readonly type: string } | null | undefined;
 };
 
 /** Refuses by name what sessions of this server would not do (G4). Throws ManagedError. */
 export function refuseUnserved(parts: AgentParts, path = ''): void {
-  const { model: chosen, skills: chosenSkills, execution_identity, tools: offered } = parts;
+  const { model: chosen, execution_identity, tools: offered } = parts;
   const at = (name: string): string => `${path}${name}`;
   if (typeof chosen === 'object') {
     if (chosen.inference_geo) throw unsupported(at('model.inference_geo'), 'no model is bound to a place here');
     if (chosen.speed === 'fast') throw unsupported(at('model.speed'), 'only "standard" is served');
   }
-  if (chosenSkills?.length) throw unsupported(at('skills'), 'skills come from the worker’s configuration');
   if (execution_identity?.type === 'aws_role') throw unsupported(at('execution_identity'), 'only "service_account"');
   refuseTools(offered ?? [], at('tools'));
 }
@@ -156,7 +155,7 @@ export class Agents {
       metadata: body.metadata ?? {},
       model: resolveModel(body.model),
       multiagent: body.multiagent ? await this.#resolveRoster(id, body.multiagent, 1) : null,
-      skills: [],
+      skills: await this.#chooseSkills(body.skills),
       system: body.system ?? null,
       tools: resolveTools(body.tools ?? []),
       created_at: formatTime(at),
@@ -197,7 +196,8 @@ export class Agents {
       const current = await this.#stored.version(item.versions.at(-1)!);
       const sent = body.multiagent && mergeMultiagent(current.multiagent, body.multiagent);
       const multiagent = sent ? await this.#resolveRoster(id, sent, current.version) : sent;
-      const next = changeAgent(current, { ...body, multiagent }, formatTime(this.#now()));
+      const skills = body.skills === undefined ? current.skills : await this.#chooseSkills(body.skills);
+      const next = changeAgent(current, { ...body, skills, multiagent }, formatTime(this.#now()));
       if (next === null) return withArchived(current, item);
       const hash = await this.#stored.putVersion(next);
       let isApplied = false;
@@ -209,6 +209,11 @@ export class Agents {
       });
       if (isApplied) return withArchived(next, item);
     }
+  }
+
+  /** Throws ManagedError. */
+  #chooseSkills(sent: z.output<typeof agentUpdate>['skills']): Promise<AgentVersion['skills']> {
+    return chooseSkills(this.#stored.skills, sent ?? [], 'skills');
   }
 
   /** Resolves the agents of a roster to versions (G68). Throws ManagedError. */
@@ -258,8 +263,9 @@ function refuseStale({ versions }: AgentItem, version: number | undefined): void
 /** Returns the next version, or null when nothing would change. */
 function changeAgent(
   current: AgentVersion,
-  body: Omit<z.output<typeof agentUpdate>, 'multiagent'> & {
+  body: Omit<z.output<typeof agentUpdate>, 'multiagent' | 'skills'> & {
     readonly multiagent?: AgentVersion['multiagent'] | undefined;
+    readonly skills: AgentVersion['skills'];
   },
   at: string,
 ): AgentVersion | null {
@@ -272,6 +278,7 @@ function changeAgent(
     ...(body.tools !== undefined && { tools: resolveTools(body.tools ?? []) }),
     ...(body.mcp_servers !== undefined && { mcp_servers: body.mcp_servers ?? [] }),
     ...(body.multiagent !== undefined && { multiagent: body.multiagent }),
+    skills: body.skills,
     metadata: patchMetadata(current.metadata, body.metadata),
   };
   refuseWrongServers(changed.mcp_servers, changed.tools);

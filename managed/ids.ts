@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { RANDOM_NAME_LENGTH, randomName } from '../system/random-name.ts';
 
 export type Prefix =
-  'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'memstore' | 'mem' | 'memver' | 'file' | 'sesrsc' | 'req';
+  'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'memstore' | 'mem' | 'memver' | 'file' | 'skill' | 'skillver' | 'sesrsc' | 'req';
 
 /** Makes a new random id. */
 export const newId = (prefix: Prefix): string => `${prefix}_${randomName()}`;
@@ -21,6 +21,8 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
   mem: /^mem_[0-9a-z]{26}$/,
   memver: /^memver_[0-9a-z]{26}$/,
   file: /^file_[0-9a-z]{26}$/,
+  skill: /^skill_[0-9a-z]{26}$/,
+  skillver: /^skillver_[0-9a-z]{26}$/,
   sesrsc: /^sesrsc_[0-9a-z]{26}$/,
   req: /^req_[0-9a-z]{26}$/,
 };

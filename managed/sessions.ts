@@ -8,7 +8,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { optionsProblem } from '../client/faces/options.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { SessionId } from '../client/faces/types.ts';
+import type { RunOptions, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
 import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
@@ -25,6 +25,8 @@ import type { Timeline, Timelines } from './events/timelines.ts';
 import { diffLabels, earlyUpdates, noteUpdate } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
+import { chooseSkills, pinSkills, readSkills } from './skills/attach.ts';
+import type { SkillResources } from './skills/skill-resources.ts';
 import { sortByCreation } from './pages.ts';
 import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
@@ -56,6 +58,7 @@ export type SessionParts = {
   readonly agents: Agents;
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
+  readonly skills: SkillResources;
   readonly files: FileResources;
   readonly timelines: Timelines;
 };
@@ -98,14 +101,17 @@ export class Sessions {
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
     const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
     const { workerTools } = ports;
-    const problem = optionsProblem(
-      optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }),
-    );
+    const skills = await readSkills(stored.skills, agent.skills);
+    const options = optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, skills, workerTools });
+    if (skills.length > 0) requireReader(options);
+    const problem = optionsProblem(options);
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const isCloud = environment.config.type === 'cloud';
     if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
     const hash = await stored.putSessionAgent(agent);
     if (!isRepeated) await this.#parts.files.attachAll(id, by, requested);
+    const versions = skills.map(({ version }) => version);
+    if (!isRepeated) await this.#parts.skills.hold(id, by, versions);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -147,7 +153,11 @@ export class Sessions {
       ...agent
     } = await this.#parts.agents.retrieve(id, version);
     if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
-    const own = withOverrides({ ...agent, multiagent: null }, choice);
+    const { skills } = this.#parts.stored;
+    const sent = typeof choice === 'object' && choice.type === 'agent_with_overrides' ? choice.skills : undefined;
+    const chosen = sent === undefined ? agent.skills : await chooseSkills(skills, sent, 'agent.skills');
+    const pinned = await pinSkills(skills, chosen);
+    const own = withOverrides({ ...agent, skills: pinned, multiagent: null }, choice);
     const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
     return { ...own, multiagent: await defineRoster(multiagent, own, read) };
   }
@@ -309,11 +319,13 @@ export class Sessions {
     const log = this.#parts.stored.sessionLog(id);
     // Before nobody can ask for it again, and after nothing can be attached to it.
     await this.#parts.files.release(id, by);
+    await this.#parts.skills.release(id, by);
     await log.append(by, (all) => {
       const now = all.get(id);
       return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;
     });
     await this.#parts.files.release(id, by);
+    await this.#parts.skills.release(id, by);
     // A first message may have begun the workflow meanwhile, which is looked at then.
     if ((await log.read()).has(id)) await this.delete(id, by);
   }
@@ -438,8 +450,16 @@ function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice):
 function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
   if (config.type === 'self_hosted')
     throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
-  const served = rosterOf(agent).find(({ mcp_servers, skills }) => mcp_servers.length + skills.length > 0);
+  const served = rosterOf(agent).find(
+    ({ id, mcp_servers, skills }) => mcp_servers.length > 0 || (skills.length > 0 && id !== agent.id),
+  );
   if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
+}
+
+/** A model reads its skills by a tool. Throws ManagedError. */
+function requireReader({ tools = [] }: RunOptions): void {
+  if (tools.some((name) => name === 'read' || name === 'bash')) return;
+  throw invalid('agent: its skills are read by the tool read or bash: enable one of them', 'agent');
 }
 
 /** Foreign clients match these words. */

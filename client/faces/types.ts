@@ -60,6 +60,7 @@ export type { RefusedResult } from '../../store/sandbox/refused.ts';
 export type { ShadowRoom, ShadowSize } from '../../store/snapshots/shadow-size.ts';
 export type { ListedQuestion } from '../../store/transcript/question-lists.ts';
 export type { Resources } from '../../store/values/resource-log.ts';
+export type { SkillItem, SkillVersion } from '../../store/values/skills.ts';
 export type { View } from '../../store/view/view.ts';
 export type { Skill } from '../../tools/builtin/files/skills.ts';
 export type { Link } from '../../tools/mcp/link.ts';

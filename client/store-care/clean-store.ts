@@ -3,6 +3,7 @@
 // names again is renewed, or set aside where it is still found.
 import type { Client } from '@temporalio/client';
 import { FILE_BYTES } from '../../store/values/files.ts';
+import { SKILL_VERSIONS } from '../../store/values/skills.ts';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -27,7 +28,10 @@ export type CleanStore = {
    * all stay.
    */
   readonly isMemoryKept?: (key: string) => boolean | undefined;
-  /** Ids of the files that exist (G66): bytes of others are dropped. Absent: those of all stay. */
+  /**
+   * Ids of the files (G66) and versions of skills (G64) that are needed: bytes of others are
+   * dropped. Absent: those of all stay.
+   */
   readonly files?: ReadonlySet<string>;
   /** Ids of deleted namespaces, whose sessions are gone. */
   readonly goneNamespaces?: readonly string[];
@@ -86,7 +90,7 @@ export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
     const [kind = '', segment = ''] = key.split('/');
     const ofMemories = isMemoryKept?.(key);
     if (ofMemories !== undefined) return ofMemories;
-    if (kind === FILE_BYTES) return files?.has(segment) ?? true;
+    if (kind === FILE_BYTES || kind === SKILL_VERSIONS) return files?.has(segment) ?? true;
     if (kind === 'managed' && segment.startsWith(REFUSED)) return segments.has(segment.slice(REFUSED.length));
     return !OF_SESSIONS.has(kind) || segments.has(segment);
   };

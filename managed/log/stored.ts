@@ -9,7 +9,7 @@ import type {
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { parseStored, StoreError } from '../../client/faces/sessions.ts';
-import { Memories, MEMORY_STORES, ResourceLog } from '../../client/faces/stored.ts';
+import { Memories, MEMORY_STORES, ResourceLog, Skills } from '../../client/faces/stored.ts';
 import type { Hash, MessageBody, Resources, SessionLabels, Store } from '../../client/faces/types.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 
@@ -80,6 +80,7 @@ export class ManagedStore {
   readonly environments: ResourceLog<EnvironmentItem>;
   readonly environmentKeys: ResourceLog<EnvironmentKeysItem>;
   readonly memoryStores: ResourceLog<MemoryStoreItem>;
+  readonly skills: Skills;
   readonly #sessions: readonly ResourceLog<SessionItem>[];
   readonly #memories = new RecentMap<string, Memories>(MOST_OPEN_STORES);
   readonly #store: Store;
@@ -93,6 +94,7 @@ export class ManagedStore {
     this.agents = new ResourceLog({ store, name: 'agents', now });
     this.environments = new ResourceLog({ store, name: 'environments', now });
     this.environmentKeys = new ResourceLog({ store, name: 'environment-keys', now });
+    this.skills = new Skills(store, now);
     this.memoryStores = new ResourceLog({ store, name: MEMORY_STORES, now });
     this.#sessions = Array.from({ length: SHARDS }, (_, n) => new ResourceLog({ store, name: `sessions-${n}`, now }));
   }
