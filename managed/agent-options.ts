@@ -103,7 +103,12 @@ const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean):
 /** A worker elsewhere lays the folders of memory stores and skills into its own sandbox. */
 function contextOptions(
   isBoxed: boolean,
-  { session, hasFiles, resources: stores = [], skills }: Pick<AgentPlace, 'session' | 'hasFiles' | 'resources' | 'skills'>,
+  {
+    session,
+    hasFiles,
+    resources: stores = [],
+    skills,
+  }: Pick<AgentPlace, 'session' | 'hasFiles' | 'resources' | 'skills'>,
 ): Partial<RunOptions> {
   const facts = {
     ...(isBoxed && ELSEWHERE),

@@ -5,7 +5,20 @@ import { createHash } from 'node:crypto';
 import { RANDOM_NAME_LENGTH, randomName } from '../system/random-name.ts';
 
 export type Prefix =
-  'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'memstore' | 'mem' | 'memver' | 'file' | 'skill' | 'skillver' | 'sesrsc' | 'req';
+  | 'agent'
+  | 'env'
+  | 'sesn'
+  | 'sevt'
+  | 'sthr'
+  | 'work'
+  | 'memstore'
+  | 'mem'
+  | 'memver'
+  | 'file'
+  | 'skill'
+  | 'skillver'
+  | 'sesrsc'
+  | 'req';
 
 /** Makes a new random id. */
 export const newId = (prefix: Prefix): string => `${prefix}_${randomName()}`;

@@ -2,7 +2,7 @@
 // released or deprecated and what else it supports the catalogue doesn't know.
 import type { BetaModelInfo } from '@anthropic-ai/sdk/resources/beta/models';
 import { z } from 'zod';
-import { catalogue, parseBaseName } from '../models/catalogue.ts';
+import { catalogue, findCatalogueFacts, parseBaseName } from '../models/catalogue.ts';
 import { findModel } from '../models/find-model.ts';
 import { invalid, notFound } from './errors.ts';
 import { formatTime } from './ids.ts';
@@ -25,6 +25,18 @@ const DEFAULT_LIMIT = 20;
 const CURRENT: readonly Lifecycle[] = ['active', 'deprecated'];
 const LINES = ['haiku', 'sonnet', 'opus', 'fable', 'mythos'] as const;
 
+/** Returns the name that is sent for any name of a model. */
+function nameOf(model: string): string | undefined {
+  const found = findModel(model);
+  return 'name' in found ? found.name : undefined;
+}
+
+/** Finds a model in the catalogue by any of its names. */
+export function findFacts(model: string): ReturnType<typeof findCatalogueFacts> {
+  const name = nameOf(model);
+  return name === undefined ? undefined : findCatalogueFacts(name);
+}
+
 /** `now`: milliseconds since the epoch. */
 export const modelHandlers = ({ now }: { now(): number }) =>
   ({
@@ -39,10 +51,9 @@ export const modelHandlers = ({ now }: { now(): number }) =>
     },
     'models.retrieve': async ({ params }: ManagedRequest): Promise<BetaModelInfo> => {
       const { model_id: id = '' } = params;
-      const found = findModel(id);
-      const { base } = parseBaseName('name' in found ? found.name : id);
-      if (!Object.hasOwn(catalogue.models, base)) throw notFound('Model', id);
-      return showModel(base, now());
+      const name = nameOf(id);
+      if (name === undefined || !findCatalogueFacts(name)) throw notFound('Model', id);
+      return showModel(parseBaseName(name).base, now());
     },
   }) satisfies Partial<Record<ServedName, Handler>>;
 

@@ -25,6 +25,7 @@ import type { Timeline, Timelines } from './events/timelines.ts';
 import { diffLabels, earlyUpdates, noteUpdate } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
+import type { ResourceParams } from './shapes/files.ts';
 import { chooseSkills, pinSkills, readSkills } from './skills/attach.ts';
 import type { SkillResources } from './skills/skill-resources.ts';
 import { sortByCreation } from './pages.ts';
@@ -109,9 +110,7 @@ export class Sessions {
     const isCloud = environment.config.type === 'cloud';
     if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
     const hash = await stored.putSessionAgent(agent);
-    if (!isRepeated) await this.#parts.files.attachAll(id, by, requested);
-    const versions = skills.map(({ version }) => version);
-    if (!isRepeated) await this.#parts.skills.hold(id, by, versions);
+    if (!isRepeated) await this.#attach(id, by, agent, requested);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -132,6 +131,21 @@ export class Sessions {
       if (deleted.has(id)) throw notFound('Session', id);
       return all.has(id) ? null : { id, item };
     });
+  }
+
+  /** Attaches files and skills to a session that is about to be created. Throws ManagedError. */
+  async #attach(
+    id: string,
+    by: string,
+    { skills: chosen }: BetaManagedAgentsSessionAgent,
+    requested: readonly ResourceParams[],
+  ): Promise<void> {
+    const { files, skills, stored } = this.#parts;
+    await files.attachAll(id, by, requested);
+    const versions = chosen.map(({ version }) => version);
+    await skills.hold(id, by, versions);
+    // One that was deleted before it was held may be gone at any time.
+    await chooseSkills(stored.skills, chosen, 'agent.skills');
   }
 
   /** Throws ManagedError unless files can be attached to the session. */

@@ -54,17 +54,17 @@ type Member = {
 };
 
 function readDirectory(archive: Buffer): readonly Member[] {
-  const end = slice(archive, findEnd(archive), END_BYTES);
+  const end = sliceAt(archive, findEnd(archive), END_BYTES);
   const count = end.readUInt16LE(10);
   let at = end.readUInt32LE(16);
   if (end.readUInt16LE(4) !== 0 || count === 0xffff || at === 0xffffffff)
     throw new ZipError('is of several parts or a zip64 archive');
   const members: Member[] = [];
   for (let n = 0; n < count; n += 1) {
-    const head = slice(archive, at, CENTRAL_BYTES);
+    const head = sliceAt(archive, at, CENTRAL_BYTES);
     if (head.readUInt32LE(0) !== CENTRAL) throw new ZipError('is damaged');
     const [name, extra, comment] = [28, 30, 32].map((place) => head.readUInt16LE(place)) as [number, number, number];
-    members.push(readEntry(head, decodeName(slice(archive, at + CENTRAL_BYTES, name))));
+    members.push(readEntry(head, decodeName(sliceAt(archive, at + CENTRAL_BYTES, name))));
     at += CENTRAL_BYTES + name + extra + comment;
   }
   return members;
@@ -73,9 +73,9 @@ function readDirectory(archive: Buffer): readonly Member[] {
 function readEntry(head: Buffer, path: string): Member {
   const mode = head.readUInt8(5) === UNIX ? head.readUInt16LE(40) : 0;
   const type = mode & FILE_TYPE;
-  const shown = JSON.stringify(path.slice(0, 200));
-  if (![0, REGULAR, FOLDER].includes(type)) throw new ZipError(`has ${shown}, which is no plain file`);
-  if ((head.readUInt16LE(8) & ENCRYPTED) !== 0) throw new ZipError(`has ${shown}, which is encrypted`);
+  const quoted = JSON.stringify(path.slice(0, 200));
+  if (![0, REGULAR, FOLDER].includes(type)) throw new ZipError(`has ${quoted}, which is no plain file`);
+  if ((head.readUInt16LE(8) & ENCRYPTED) !== 0) throw new ZipError(`has ${quoted}, which is encrypted`);
   return {
     path,
     method: head.readUInt16LE(10),
@@ -95,10 +95,10 @@ function findEnd(archive: Buffer): number {
 }
 
 async function readMember(archive: Buffer, { path, method, crc, packed, size, at, ...rest }: Member): Promise<ZipFile> {
-  const head = slice(archive, at, LOCAL_BYTES);
+  const head = sliceAt(archive, at, LOCAL_BYTES);
   if (head.readUInt32LE(0) !== LOCAL) throw new ZipError('is damaged');
-  const data = slice(archive, at + LOCAL_BYTES + head.readUInt16LE(26) + head.readUInt16LE(28), packed);
-  const bytes = await unpack(data, method, size);
+  const data = sliceAt(archive, at + LOCAL_BYTES + head.readUInt16LE(26) + head.readUInt16LE(28), packed);
+  const bytes = await unpackData(data, method, size);
   if (bytes.length !== size || crc32(bytes) !== crc) throw new ZipError('is damaged');
   return { path, bytes, isExecutable: rest.isExecutable };
 }
@@ -106,7 +106,7 @@ async function readMember(archive: Buffer, { path, method, crc, packed, size, at
 const inflate = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
 
 /** Stops at the size that the directory says. */
-async function unpack(data: Buffer, method: number, size: number): Promise<Buffer> {
+async function unpackData(data: Buffer, method: number, size: number): Promise<Buffer> {
   if (method === STORED) return data;
   if (method !== DEFLATED) throw new ZipError(`is packed by method ${method}: only stored and deflated files are read`);
   try {
@@ -116,7 +116,7 @@ async function unpack(data: Buffer, method: number, size: number): Promise<Buffe
   }
 }
 
-function slice(archive: Buffer, at: number, length: number): Buffer {
+function sliceAt(archive: Buffer, at: number, length: number): Buffer {
   if (at + length > archive.length) throw new ZipError('is damaged');
   return archive.subarray(at, at + length);
 }
@@ -146,11 +146,11 @@ export function writeZip(files: readonly ZipFile[]): Buffer {
     facts.writeUInt32LE(bytes.length, 14);
     facts.writeUInt32LE(bytes.length, 18);
     facts.writeUInt16LE(name.length, 22);
-    const local = Buffer.concat([uint32(LOCAL), facts, name]);
+    const local = Buffer.concat([encodeUint32(LOCAL), facts, name]);
     const place = Buffer.alloc(14);
     place.writeUInt32LE((REGULAR | (isExecutable ? 0o755 : 0o644)) * 0x10000, 6);
     place.writeUInt32LE(at, 10);
-    directory.push(uint32(CENTRAL), Buffer.from([20, UNIX]), facts, place, name);
+    directory.push(encodeUint32(CENTRAL), Buffer.from([20, UNIX]), facts, place, name);
     parts.push(local, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
     at += local.length + bytes.length;
   }
@@ -164,7 +164,7 @@ export function writeZip(files: readonly ZipFile[]): Buffer {
   return Buffer.concat([...parts, entries, end]);
 }
 
-function uint32(value: number): Buffer {
+function encodeUint32(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(value, 0);
   return bytes;

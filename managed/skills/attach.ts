@@ -2,7 +2,7 @@
 // the agent reads about them.
 import type { z } from 'zod';
 import type { Skills } from '../../client/faces/stored.ts';
-import type { RunMount } from '../../client/faces/types.ts';
+import type { Resources, RunMount, SkillItem } from '../../client/faces/types.ts';
 import { invalid, unsupported } from '../errors.ts';
 import type { AgentVersion } from '../log/stored.ts';
 import type { skills } from '../shapes/agents.ts';
@@ -21,10 +21,13 @@ type AgentSkills = AgentVersion['skills'];
 /** A version of a skill that a session has. */
 export type SessionSkill = { readonly version: string; readonly name: string; readonly description: string };
 
-/** Returns the skills as an agent keeps them: `latest` stays until a session begins. Throws ManagedError. */
+/** Returns the skills as an agent keeps them, `latest` as that. Throws ManagedError. */
 export async function chooseSkills(stored: Skills, chosen: SkillParams, path: string): Promise<AgentSkills> {
+  return chosen.length === 0 ? [] : checkSkills(await stored.log.read(), chosen, path);
+}
+
+function checkSkills(items: Resources<SkillItem>, chosen: SkillParams, path: string): AgentSkills {
   if (chosen.length > MOST_SKILLS) throw invalid(`${path}: at most ${MOST_SKILLS} skills`, path);
-  const items = await stored.log.read();
   return chosen.map(({ type, skill_id, version }, at) => {
     const where = `${path}.${at}`;
     if (type === 'anthropic')
@@ -38,12 +41,11 @@ export async function chooseSkills(stored: Skills, chosen: SkillParams, path: st
   });
 }
 
-/** Returns the skills with their versions as they are when a session begins. Throws ManagedError. */
+/** Returns the skills as a session begins with them, in versions. Throws ManagedError. */
 export async function pinSkills(stored: Skills, chosen: AgentSkills): Promise<AgentSkills> {
   if (chosen.length === 0) return chosen;
-  const known = await chooseSkills(stored, chosen, 'agent.skills');
   const items = await stored.log.read();
-  const pinned = known.map(({ version, ...skill }) => ({
+  const pinned = checkSkills(items, chosen, 'agent.skills').map(({ version, ...skill }) => ({
     ...skill,
     version: version === LATEST ? items.get(skill.skill_id)!.versions.at(-1)! : version,
   }));
@@ -70,7 +72,7 @@ export const readSkills = (stored: Skills, pinned: AgentSkills): Promise<readonl
 export const mountsOfSkills = (own: readonly SessionSkill[]): readonly RunMount[] =>
   own.map(({ version, name }) => ({ path: `${MOUNT}/${name}`, access: 'read_only', skill: version }));
 
-/** What the system prompt says of the skills, by name; nothing where there are none. */
+/** Returns facts for the system prompt, by name. */
 export function describeSkills(own: readonly SessionSkill[], isBoxed: boolean): Readonly<Record<string, string>> {
   if (own.length === 0) return {};
   const root = isBoxed ? BOXED : MOUNT;

@@ -9,11 +9,18 @@ import type {
 import { StoreError } from '../../client/faces/sessions.ts';
 import type { Skills } from '../../client/faces/stored.ts';
 import type { SkillItem, SkillVersion } from '../../client/faces/types.ts';
-import { invalid, type ManagedError, notFound } from '../errors.ts';
+import { invalid, notFound } from '../errors.ts';
 import { formatTime } from '../ids.ts';
 import { LIST_AGE_MS } from '../log/stored.ts';
 import { sortByCreation } from '../pages.ts';
-import type { SkillUpload } from './upload.ts';
+
+/** The content of an upload. `displayName`: null where none was sent. */
+export type SkillUpload = {
+  readonly name: string;
+  readonly description: string;
+  readonly displayName: string | null;
+  readonly archive: Uint8Array;
+};
 
 /** Ids of a new version, and of the skill whose version it is. */
 export type VersionIds = { readonly skill: string; readonly version: string };
@@ -37,7 +44,7 @@ export class SkillResources {
     const { name, displayName } = upload;
     const item = { createdAt: at, updatedAt: at, displayName: displayName ?? name, name, versions: [version] };
     await this.#skills.log.append(by, (all, deleted) => {
-      if (deleted.has(id)) throw missing(id);
+      if (deleted.has(id)) throw notFound('Skill', id);
       return all.has(id) ? null : { id, item };
     });
     return this.retrieve(id);
@@ -56,8 +63,8 @@ export class SkillResources {
     await this.#keep(ids, upload, at);
     await this.#skills.log.append(by, (all, deleted) => {
       const item = all.get(id);
-      if (!item) throw missing(id);
-      if (deleted.has(version)) throw missingVersion(version);
+      if (!item) throw notFound('Skill', id);
+      if (deleted.has(version)) throw notFound('Skill version', version);
       if (item.versions.includes(version)) return null;
       if (item.versions.length >= MOST_VERSIONS) throw invalid(`a skill has at most ${MOST_VERSIONS} versions`);
       return { id, item: { ...item, updatedAt: at, versions: [...item.versions, version] } };
@@ -67,7 +74,7 @@ export class SkillResources {
 
   async #item(id: string, maxAgeMs = 0): Promise<SkillItem> {
     const item = (await this.#skills.log.read(maxAgeMs)).get(id);
-    if (!item) throw missing(id);
+    if (!item) throw notFound('Skill', id);
     return item;
   }
 
@@ -83,7 +90,7 @@ export class SkillResources {
   /** Its versions are gone with it. Throws ManagedError 404. */
   async delete(id: string, by: string): Promise<BetaDeletedSkill> {
     await this.#skills.log.append(by, (all) => {
-      if (!all.has(id)) throw missing(id);
+      if (!all.has(id)) throw notFound('Skill', id);
       return { id, item: null };
     });
     return { id, type: 'skill_deleted' };
@@ -98,7 +105,7 @@ export class SkillResources {
   async version(skill: string, version: string): Promise<BetaSkillVersion> {
     const { versions } = await this.#item(skill);
     const id = version === 'latest' ? versions.at(-1)! : version;
-    if (!versions.includes(id)) throw missingVersion(version);
+    if (!versions.includes(id)) throw notFound('Skill version', version);
     return this.versionOfSession(id);
   }
 
@@ -117,7 +124,7 @@ export class SkillResources {
   /** Throws ManagedError for the last one, which goes with its skill alone. */
   async deleteVersion(skill: string, version: string, by: string): Promise<BetaDeletedSkillVersion> {
     const check = (item: SkillItem | undefined): SkillItem => {
-      if (!item?.versions.includes(version)) throw missingVersion(version);
+      if (!item?.versions.includes(version)) throw notFound('Skill version', version);
       if (item.versions.length === 1) throw invalid('a skill has at least one version: delete the skill');
       return item;
     };
@@ -136,10 +143,10 @@ export class SkillResources {
   async hold(session: string, by: string, versions: readonly string[]): Promise<void> {
     if (versions.length === 0) return;
     await this.#skills.ofSessions.append(by, (all, deleted) => {
-      const held = all.get(session)?.versions ?? [];
-      const missed = versions.filter((version) => !held.includes(version));
+      const known = all.get(session)?.versions ?? [];
+      const missed = versions.filter((version) => !known.includes(version));
       if (missed.length === 0 || deleted.has(session)) return null;
-      return { id: session, item: { versions: [...held, ...missed] } };
+      return { id: session, item: { versions: [...known, ...missed] } };
     });
   }
 
@@ -161,9 +168,6 @@ function requireName({ name }: SkillItem, upload: SkillUpload): void {
   if (upload.name === name) return;
   throw invalid(`files: the skill is named ${JSON.stringify(name)}, and this version ${JSON.stringify(upload.name)}`);
 }
-
-const missing = (id: string): ManagedError => notFound('Skill', id);
-const missingVersion = (id: string): ManagedError => notFound('Skill version', id);
 
 export const showSkill = ([id, item]: readonly [string, SkillItem]): BetaSkill => ({
   id,

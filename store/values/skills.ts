@@ -9,7 +9,7 @@ import { parseStored, type Store } from './store.ts';
 /** Records of versions are `skill-versions/<version id>`. */
 export const SKILL_VERSIONS = 'skill-versions';
 
-/** What a version may hold: files, and bytes of all of them together. */
+/** The most files of a version, and bytes of all of them together. */
 export const SKILL_BOUNDS = { files: 500, bytes: 30 * 1024 * 1024 } as const;
 
 /** Times in milliseconds since the epoch. `name`: the folder; the newest version comes last. */
@@ -30,7 +30,7 @@ const versionShape = z.object({
   createdAt: z.number(),
 });
 
-/** What a version's SKILL.md says, and the skill whose version it is. */
+/** A version as its SKILL.md describes it, and the skill whose version it is. */
 export type SkillVersion = Omit<z.output<typeof versionShape>, 'v' | 'hash'>;
 
 export class Skills {
@@ -72,7 +72,9 @@ export class Skills {
 
   /** Returns the ids of versions whose records are needed. */
   async kept(): Promise<readonly string[]> {
-    const [skills, sessions] = await Promise.all([this.log.read(), this.ofSessions.read()]);
+    // A version that a session took before it was deleted is in the log that is read last.
+    const skills = await this.log.read();
+    const sessions = await this.ofSessions.read();
     return [...skills.values(), ...sessions.values()].flatMap(({ versions }) => versions);
   }
 }

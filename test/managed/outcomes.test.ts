@@ -170,7 +170,10 @@ describe('the face', () => {
     const from = (file_id: string) => send({ ...outcome(), rubric: { type: 'file', file_id } });
     for (const content of [Buffer.from([0xff]), Buffer.from(' '), Buffer.alloc(262_145, 'x')]) {
       const refused = await errorOf(from(await upload(content)));
-      expect([refused.status, refused.message]).toEqual([400, expect.stringContaining('events.0.rubric: the file must')]);
+      expect([refused.status, refused.message]).toEqual([
+        400,
+        expect.stringContaining('events.0.rubric: the file must'),
+      ]);
     }
     const { data } = await from(await upload(Buffer.from('# Cites sources')));
     expect(data).toMatchObject([{ rubric }]);

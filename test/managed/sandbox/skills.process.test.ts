@@ -58,7 +58,11 @@ test('a session reads and runs a skill of its agent, also once that is deleted a
 });
 
 test('the SDK’s worker lays the skills of a session into its folder, and takes them away (G55 G64)', async () => {
-  const staged = await managed(() => [read('skills/tables/SKILL.md'), bash('sh skills/tables/scripts/sum.sh'), reply('42.')]);
+  const staged = await managed(() => [
+    read('skills/tables/SKILL.md'),
+    bash('sh skills/tables/scripts/sum.sh'),
+    reply('42.'),
+  ]);
   const { client, model, place, environment } = staged;
   const skill = await upload(client);
   const session = await sessionWith(client, skill.id, environment);

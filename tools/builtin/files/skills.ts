@@ -130,7 +130,7 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
       const front = await readStart(opened, LONGEST_FRONT);
       const { text: _, ...facts } = await splitFront(front, basename(dirname(path)));
       if ('problem' in facts) return { file: path, problem: facts.problem };
-      return { ...facts, description: cutDescription(facts.description), from, file: found.path, place };
+      return { ...facts, description: shortenDescription(facts.description), from, file: found.path, place };
     } finally {
       handle.close();
     }
@@ -286,5 +286,5 @@ const toPlainLine = (text: string): string =>
     .replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')
     .trim();
 
-const cutDescription = (line: string): string =>
+const shortenDescription = (line: string): string =>
   line.length <= LONGEST_DESCRIPTION ? line : `${wellFormedText(line.slice(0, LONGEST_DESCRIPTION - 1))}…`;
