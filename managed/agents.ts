@@ -9,19 +9,28 @@ import type {
   BetaManagedAgentsCustomTool,
   BetaManagedAgentsModelConfig,
 } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { schemaProblem } from '../system/schema/json-schema.ts';
 import { RUN_OPTIONS } from '../client/faces/options.ts';
 import { builtinNames } from '../client/faces/rules.ts';
 import type { OutsideTool } from '../client/faces/types.ts';
 import { refuseWrongServers, resolveMcpToolset } from './mcp-servers.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
-import { mergeMultiagent, moveSelf, type Multiagent, type ResolvedMultiagent, resolveMultiagent } from './rosters.ts';
+import {
+  defineRoster,
+  mergeMultiagent,
+  moveSelf,
+  type Multiagent,
+  type ResolvedMultiagent,
+  resolveMultiagent,
+} from './rosters.ts';
 import { formatTime } from './ids.ts';
 import { sortByCreation } from './pages.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import type { agentCreate, agentList, agentUpdate, model, toolset, tools } from './shapes/agents.ts';
 import { patchMetadata } from './shapes/parse.ts';
-import { chooseSkills } from './skills/attach.ts';
+import type { AgentChoice } from './shapes/sessions.ts';
+import { chooseSkills, pinSkills } from './skills/attach.ts';
 
 type Tools = z.output<typeof tools>;
 type Model = z.output<typeof model>;
@@ -32,14 +41,14 @@ type Custom = Pick<BetaManagedAgentsCustomTool, 'name' | 'description'> & {
 type ToolName = BetaManagedAgentsAgentToolConfig['name'];
 
 /** The parts of an agent that a request may set, and that sessions may override. */
-export type AgentParts = {
+type AgentParts = {
   readonly model?: Model | undefined;
   readonly tools?: Tools | null | undefined;
   readonly execution_identity?: { readonly type: string } | null | undefined;
 };
 
 /** Refuses by name what sessions of this server would not do (G4). Throws ManagedError. */
-export function refuseUnserved(parts: AgentParts, path = ''): void {
+function refuseUnserved(parts: AgentParts, path = ''): void {
   const { model: chosen, execution_identity, tools: offered } = parts;
   const at = (name: string): string => `${path}${name}`;
   if (typeof chosen === 'object') {
@@ -119,13 +128,13 @@ function resolveToolset({ configs = [], default_config }: Toolset): BetaManagedA
   return { type: 'agent_toolset_20260401', configs: resolved, default_config: { enabled, permission_policy: policy } };
 }
 
-export const resolveTools = (offered: Tools): AgentVersion['tools'] =>
+const resolveTools = (offered: Tools): AgentVersion['tools'] =>
   offered.flatMap((one): AgentVersion['tools'] => {
     if (one.type === 'custom') return [one as BetaManagedAgentsCustomTool];
     return [one.type === 'mcp_toolset' ? resolveMcpToolset(one) : resolveToolset(one)];
   });
 
-export function resolveModel(chosen: Model): BetaManagedAgentsModelConfig {
+function resolveModel(chosen: Model): BetaManagedAgentsModelConfig {
   if (typeof chosen === 'string') return { id: chosen };
   const { id, effort, speed } = chosen;
   const level = typeof effort === 'string' ? effort : effort?.type;
@@ -221,6 +230,26 @@ export class Agents {
     return resolveMultiagent(sent, { id, version }, (other, chosen) => this.retrieve(other, chosen));
   }
 
+  /** Returns the agent as a new session has it: a version, with what the request overrides. */
+  async choose(choice: AgentChoice): Promise<BetaManagedAgentsSessionAgent> {
+    const { id, version } = typeof choice === 'string' ? { id: choice, version: undefined } : choice;
+    const {
+      archived_at,
+      created_at: _,
+      updated_at: __,
+      metadata: ___,
+      multiagent,
+      ...agent
+    } = await this.retrieve(id, version);
+    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
+    const { skills } = this.#stored;
+    const sent = typeof choice === 'object' && choice.type === 'agent_with_overrides' ? choice.skills : undefined;
+    const own = sent === undefined ? agent.skills : await chooseSkills(skills, sent, 'agent.skills');
+    const changed = withOverrides({ ...agent, skills: await pinSkills(skills, own), multiagent: null }, choice);
+    const roster = await defineRoster(multiagent, changed, (other, chosen) => this.retrieve(other, chosen));
+    return { ...changed, multiagent: roster };
+  }
+
   async archive(id: string, by: string): Promise<BetaManagedAgentsAgent> {
     await this.#stored.agents.append(by, (all) => {
       const item = all.get(id);
@@ -244,6 +273,20 @@ export class Agents {
   show(id: string, item: AgentItem): Promise<BetaManagedAgentsAgent> {
     return this.#version(id, item);
   }
+}
+
+function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
+  if (typeof choice === 'string' || choice.type === 'agent') return own;
+  refuseUnserved(choice, 'agent.');
+  const changed: BetaManagedAgentsSessionAgent = {
+    ...own,
+    ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
+    ...(choice.system !== undefined && { system: choice.system }),
+    ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
+    ...(choice.mcp_servers !== undefined && { mcp_servers: choice.mcp_servers }),
+  };
+  refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
+  return changed;
 }
 
 const withArchived = (version: AgentVersion, { archivedAt }: AgentItem): BetaManagedAgentsAgent => ({

@@ -7,9 +7,7 @@ import { findModel } from '../models/find-model.ts';
 import { invalid, notFound } from './errors.ts';
 import { formatTime } from './ids.ts';
 import { PAGE_BOUNDS } from './pages.ts';
-import type { Handler, ManagedRequest } from './request.ts';
-import { parseQuery, wholeNumber } from './shapes/parse.ts';
-import type { ServedName } from './surface.ts';
+import { parseQuery, type Query, wholeNumber } from './shapes/parse.ts';
 
 const lifecycle = z.enum(['active', 'deprecated', 'retired']);
 type Lifecycle = z.output<typeof lifecycle>;
@@ -20,6 +18,8 @@ const modelList = z.strictObject({
   before_id: z.string().optional(),
   lifecycle: z.array(lifecycle).max(3).optional(),
 });
+
+type ModelRequest = { readonly params: Readonly<Record<string, string>>; readonly query: Query };
 
 const DEFAULT_LIMIT = 20;
 const CURRENT: readonly Lifecycle[] = ['active', 'deprecated'];
@@ -38,24 +38,23 @@ export function findFacts(model: string): ReturnType<typeof findCatalogueFacts> 
 }
 
 /** `now`: milliseconds since the epoch. */
-export const modelHandlers = ({ now }: { now(): number }) =>
-  ({
-    'models.list': async ({ query: sent }: ManagedRequest) => {
-      const query = parseQuery(modelList, sent);
-      const wanted = query.lifecycle?.length ? query.lifecycle : CURRENT;
-      const all = Object.keys(catalogue.models).map((base) => showModel(base, now()));
-      return pageOfModels(
-        all.filter((one) => wanted.includes(one.lifecycle)),
-        query,
-      );
-    },
-    'models.retrieve': async ({ params }: ManagedRequest): Promise<BetaModelInfo> => {
-      const { model_id: id = '' } = params;
-      const name = nameOf(id);
-      if (name === undefined || !findCatalogueFacts(name)) throw notFound('Model', id);
-      return showModel(parseBaseName(name).base, now());
-    },
-  }) satisfies Partial<Record<ServedName, Handler>>;
+export const modelHandlers = ({ now }: { now(): number }) => ({
+  'models.list': async ({ query: sent }: Pick<ModelRequest, 'query'>) => {
+    const query = parseQuery(modelList, sent);
+    const wanted = query.lifecycle?.length ? query.lifecycle : CURRENT;
+    const all = Object.keys(catalogue.models).map((base) => showModel(base, now()));
+    return pageOfModels(
+      all.filter((one) => wanted.includes(one.lifecycle)),
+      query,
+    );
+  },
+  'models.retrieve': async ({ params }: Pick<ModelRequest, 'params'>): Promise<BetaModelInfo> => {
+    const { model_id: id = '' } = params;
+    const name = nameOf(id);
+    if (name === undefined || !findCatalogueFacts(name)) throw notFound('Model', id);
+    return showModel(parseBaseName(name).base, now());
+  },
+});
 
 type Paging = Pick<z.output<typeof modelList>, 'limit' | 'after_id' | 'before_id'>;
 

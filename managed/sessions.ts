@@ -11,7 +11,7 @@ import { ClientProblem } from '../client/faces/start.ts';
 import type { RunOptions, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
-import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
+import type { Agents } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
 import { type Environments, reachesServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
@@ -26,12 +26,11 @@ import { diffLabels, earlyUpdates, noteUpdate } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
 import type { ResourceParams } from './shapes/files.ts';
-import { chooseSkills, pinSkills, readSkills } from './skills/attach.ts';
+import { chooseSkills, readSkills } from './skills/attach.ts';
 import type { SkillResources } from './skills/skill-resources.ts';
 import { sortByCreation } from './pages.ts';
-import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
-import { defineRoster, rosterOf } from './rosters.ts';
+import { rosterOf } from './rosters.ts';
 import {
   endOutside,
   type Extension,
@@ -42,13 +41,7 @@ import {
   perdureFacts,
   statusOf,
 } from './session-status.ts';
-import {
-  type AgentChoice,
-  isWithin,
-  type sessionCreate,
-  type sessionList,
-  type sessionUpdate,
-} from './shapes/sessions.ts';
+import { isWithin, type sessionCreate, type sessionList, type sessionUpdate } from './shapes/sessions.ts';
 
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
@@ -89,7 +82,7 @@ export class Sessions {
     const environment = await environments.retrieve(body.environment_id);
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
-    const agent = await this.#chooseAgent(body.agent);
+    const agent = await this.#parts.agents.choose(body.agent);
     if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
       throw invalid(
         `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
@@ -153,27 +146,6 @@ export class Sessions {
     const item = await this.item(id);
     refuseArchived(id, item);
     if (item.hasFiles !== true) throw invalid(ELSEWHERE);
-  }
-
-  /** Returns the agent as the session has it: a version, with what the request overrides. */
-  async #chooseAgent(choice: AgentChoice): Promise<BetaManagedAgentsSessionAgent> {
-    const { id, version } = typeof choice === 'string' ? { id: choice, version: undefined } : choice;
-    const {
-      archived_at,
-      created_at: _,
-      updated_at: __,
-      metadata: ___,
-      multiagent,
-      ...agent
-    } = await this.#parts.agents.retrieve(id, version);
-    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
-    const { skills } = this.#parts.stored;
-    const sent = typeof choice === 'object' && choice.type === 'agent_with_overrides' ? choice.skills : undefined;
-    const chosen = sent === undefined ? agent.skills : await chooseSkills(skills, sent, 'agent.skills');
-    const pinned = await pinSkills(skills, chosen);
-    const own = withOverrides({ ...agent, skills: pinned, multiagent: null }, choice);
-    const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
-    return { ...own, multiagent: await defineRoster(multiagent, own, read) };
   }
 
   /** Throws ManagedError 404. */
@@ -445,20 +417,6 @@ export class Sessions {
 
 const ELSEWHERE =
   'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
-
-function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
-  if (typeof choice === 'string' || choice.type === 'agent') return own;
-  refuseUnserved(choice, 'agent.');
-  const changed: BetaManagedAgentsSessionAgent = {
-    ...own,
-    ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
-    ...(choice.system !== undefined && { system: choice.system }),
-    ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
-    ...(choice.mcp_servers !== undefined && { mcp_servers: choice.mcp_servers }),
-  };
-  refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
-  return changed;
-}
 
 /** Threads work on the workers of this deployment alone (G68). */
 function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {

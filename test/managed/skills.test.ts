@@ -165,7 +165,7 @@ async function withSkills(face: Staged, skills: readonly object[], more: object 
   return { agent, session };
 }
 
-const optionsIn = (face: Staged) => (face.calls.at(-1)?.at(-1) as { ifNew: Readonly<Record<string, unknown>> }).ifNew;
+const optionsIn = ({ calls }: Staged) => (calls.at(-1)!.at(-1) as { ifNew: Readonly<Record<string, unknown>> }).ifNew;
 
 describe('agents', () => {
   test('name skills, and a session has the versions of its beginning for good (G64)', async () => {
