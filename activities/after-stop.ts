@@ -1,17 +1,26 @@
 // Calls the after-stop handlers when a run has come to its natural end (L56): memory extraction,
 // reports, a suggested prompt.
-import type { Activities, AfterStop } from '../workflows/contract/activities.ts';
-import { addSpend, noSpend, type Spend, CHARACTERS_PER_TOKEN } from '../workflows/contract/loop.ts';
-import { type Attempt, boundAttempt, createGivenUpError, isGivenUp } from './attempt.ts';
-import type { AfterStopHandler, Deps, EndedRun } from './deps.ts';
-import { runFields } from '../system/log.ts';
-import { runWithin, startDeadline, TimedOut } from '../system/async.ts';
-import { reasonOf } from '../system/text.ts';
-import { openSmallModel } from './compaction/small-model.ts';
-import { writeQuestion } from './compaction/questions.ts';
+// Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice:
+// hooks only answer.
 import type { RunConfig } from '../store/configuration.ts';
-import { limitsLeft, renderFinishedRun } from './memory/ended-run.ts';
+import { endIfThrows } from '../store/live/tell.ts';
+import { createBodyReader } from '../store/log/bodies.ts';
+import { systemPartsOf } from '../store/system-prompt.ts';
+import { renderEntries } from '../store/view/render-entries.ts';
+import { finalText } from '../store/view/result.ts';
 import { readSuggestion } from '../store/view/suggestion.ts';
+import { runWithin, startDeadline, TimedOut } from '../system/async.ts';
+import { runFields } from '../system/log.ts';
+import { reasonOf } from '../system/text.ts';
+import type { Activities, AfterStop, RunStopHooks, StopHooksRan } from '../workflows/contract/activities.ts';
+import { agentName, type Hash, type SessionId } from '../workflows/contract/ids.ts';
+import { addSpend, CHARACTERS_PER_TOKEN, noSpend, type Spend } from '../workflows/contract/loop.ts';
+import { type Attempt, boundAttempt, createGivenUpError, isGivenUp } from './attempt.ts';
+import { openSmallModel, writeQuestion } from './compaction/small-model.ts';
+import type { AfterStopHandler, Deps, EndedRun } from './deps.ts';
+import { refuseWithoutHooks } from './guards.ts';
+import { buildHookContext, type HookContext } from './hooks/hooks.ts';
+import { limitsLeft, renderFinishedRun } from './memory/ended-run.ts';
 
 /**
  * Tells the after-stop handlers that a run came to its natural end (L56), and asks what the person
@@ -126,3 +135,49 @@ const SYSTEM =
 const TASK =
   'Write the message that the user is most likely to send next, in their words and their language, as one line of at most 120 characters: ' +
   'what is plainly left to do, or what they would ask for after this. Answer with the line alone. When nothing is likely, answer NONE.';
+
+/**
+ * Asks the hooks. An attempt that was stopped answers `passed`: the person who stopped it decides
+ * what follows (L47).
+ */
+export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks) => Promise<StopHooksRan> {
+  return async (attempt, { head, config: hash, step, iteration, active }) => {
+    const { session, number, signal } = attempt;
+    const config = await deps.config(hash);
+    refuseWithoutHooks(deps, config);
+    const live = deps.live.open({ session, step, attempt: number, activity: 'runStopHooks' });
+    return endIfThrows(live, async () => {
+      const text = finalText(await deps.transcripts.view(session, head));
+      const transcript = (): Promise<string> => renderRun(deps, session, head);
+      const context = buildHookContext(config, { iteration, signal }, live);
+      const stopped = await deps.hooks.stop(context, { text, active, system: systemPartsOf(config) }, transcript);
+      const ran = await askIdle(deps, config, context, { text, active, stopped });
+      // Another attempt asks the hooks again.
+      if (isGivenUp(attempt)) throw createGivenUpError(attempt);
+      await live.end({ type: 'fate', fate: 'done' });
+      return attempt.abortedBy() === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;
+    });
+  };
+}
+
+/** Asks the `agentIdle` hooks about an agent that no stop hook keeps at work. */
+async function askIdle(
+  { hooks }: Deps,
+  { agent, session }: RunConfig,
+  context: HookContext,
+  { stopped, ...reply }: { readonly text: string; readonly active: boolean; readonly stopped: StopHooksRan },
+): Promise<StopHooksRan> {
+  if (!agent || stopped.verdict.kind !== 'passed' || !hooks.has('agentIdle')) return stopped;
+  const { verdict, failed } = await hooks.agentIdle(context, { ...reply, agent: { id: agentName(session), ...agent } });
+  return { verdict, failed: [...stopped.failed, ...failed] };
+}
+
+async function renderRun({ transcripts, store }: Deps, session: SessionId, head: Hash): Promise<string> {
+  const { entries } = await transcripts.whole(session, head);
+  const from = Math.max(
+    0,
+    entries.findLastIndex(({ kind }) => kind === 'run_started'),
+  );
+  const ofRun = entries.slice(from);
+  return renderEntries(ofRun, from, await createBodyReader(store)(ofRun)) ?? '';
+}

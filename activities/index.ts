@@ -1,8 +1,7 @@
 // The activity port, implemented: bodies bound to their dependencies and to Temporal's attempt.
 import type { ActivityBodies, StoredText, StoreText } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { runStopHooks } from './run-stop-hooks.ts';
-import { afterStop } from './after-stop.ts';
+import { afterStop, runStopHooks } from './after-stop.ts';
 import { isStoppedBy, limitTries, refuseToBegin, skipWithdrawnAlert, type StopOrder } from './guards.ts';
 import { createActivity } from './activity.ts';
 import type { Attempt } from './attempt.ts';
@@ -13,7 +12,7 @@ import { commit } from './commit.ts';
 import { collapse } from './compaction/collapse.ts';
 import { compact } from './compaction/compact.ts';
 import { prepareCompaction } from './compaction/prepare-compaction.ts';
-import { summarizeBatch } from './compaction/summarize-batch.ts';
+import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
 import { answerAside } from './run/answer-aside.ts';
 import { openRun } from './run/open-run.ts';
@@ -23,7 +22,7 @@ import { readResult } from './run/read-result.ts';
 import { tellAlert } from './run/tell-alert.ts';
 import { sendWebhook, tellWebhooks } from './run/webhooks.ts';
 import { leaveHost, takeOver } from './hosts/take-over.ts';
-import { requireFolder } from './hosts/require-folder.ts';
+import { requireFolder } from './hosts/host-record.ts';
 import { runTool } from './run-tool.ts';
 import { concludeLease, holdLease, lapseLease } from './sandbox/leases.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../workflows/contract/fork.ts';

@@ -1,5 +1,5 @@
-// Agents and their versions (G12, G23): what is created, updated and archived is a record of the
-// log; a version is a stored value that never changes.
+// Agents and their versions (G12, G23): creating, updating and archiving are records of the log; a
+// version is an immutable stored value.
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type {

@@ -1,5 +1,5 @@
-// The Managed Agents API as an app below `/v1` (G4, G13–G20): lets people in by their tokens, finds
-// the route in the table, and answers with bodies of the SDK's types or its error envelope.
+// The Managed Agents API as an app below `/v1` (G4, G13–G20): authenticates, finds the route in the
+// table, and answers with the SDK's types or its error envelope.
 import { setMaxListeners } from 'node:events';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';

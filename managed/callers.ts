@@ -1,5 +1,5 @@
-// Who asks, and what they may (G19, G55): people by their role, workers of self-hosted environments
-// only what concerns their environment or their lease.
+// Callers and their rights (G19, G55): people by role, self-hosted workers only within their
+// environment or lease.
 import type { Context } from 'hono';
 import { itemOf, refuseLease, type WorkQueues } from '../client/faces/work-items.ts';
 import { type Access, isFromProxy, isOwnHost, isOwnOrigin } from '../page/hosting/access.ts';

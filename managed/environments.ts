@@ -1,5 +1,5 @@
-// Environments: where tools run. `cloud` means the workers of this deployment (G73), `self_hosted`
-// workers of somebody's own (G74); `env_default` is always there.
+// Environments: where tools run. `cloud` is this deployment's workers (G73), `self_hosted` is the
+// customer's own (G74); `env_default` always exists.
 import type { z } from 'zod';
 import type { BetaCloudConfig, BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';

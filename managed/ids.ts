@@ -1,6 +1,5 @@
-// Ids and timestamps of the API. Ids become file names, so they are of lower case (G9). An event's
-// id is derived from what it stands for, so that every reading of the transcript gives the same one
-// (G33).
+// Ids and timestamps of the API. Ids become file names, so they are lower case (G9). An event's id
+// is derived from its source, so every reading of a transcript yields the same one (G33).
 import { createHash } from 'node:crypto';
 import { RANDOM_NAME_LENGTH, randomName } from '../system/random-name.ts';
 

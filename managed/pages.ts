@@ -1,5 +1,5 @@
-// Pages of lists (G8). A cursor is the place of an item, sealed, so that one of another list, order
-// or filter is refused instead of skipping items.
+// Pages of lists (G8). A cursor is a sealed position: one from another list, order or filter is
+// refused instead of skipping items.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { invalid } from './errors.ts';

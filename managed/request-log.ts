@@ -1,6 +1,5 @@
-// Remembers the ids that a request was given, before it takes effect, so that a repeated request
-// finds them (G21). The SDKs send no key: a retry is told by its count, and equal requests on
-// purpose stay apart.
+// Records the ids assigned to a request before it takes effect, so that a retry finds them (G21).
+// SDKs send no key: a retry is recognised by its count, and intentional duplicates stay apart.
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { parseStored } from '../client/faces/sessions.ts';

@@ -1,4 +1,4 @@
-// A request as handlers get it, what they answer, and what all of them work with.
+// The request that handlers receive, their replies, and the dependencies that all of them share.
 import type { Role } from '../page/hosting/people.ts';
 import { type WorkQueues } from '../client/faces/work-items.ts';
 import type { Agents } from './agents.ts';

@@ -1,5 +1,5 @@
-// The rosters of agents (G68): which other agents one may start in threads of its session, resolved
-// to versions when an agent is written, and to whole definitions when a session is created.
+// Rosters (G68): the agents that an agent may start in threads of its session, resolved to versions
+// when it is saved, and to whole definitions when a session is created.
 import type { z } from 'zod';
 import type {
   BetaManagedAgentsAgent,

@@ -1,5 +1,4 @@
-// How a session stands: its status, what it waits for, its outcomes and its end, from the log and
-// from its workflow (G25).
+// Derives a session's status, pending calls, outcomes and end from its log and workflow (G25).
 import type { SessionDescription } from '../client/faces/types.ts';
 import { pendingOutcome } from './events/outcome-parts.ts';
 import type { EventFact, Outcome, Projection } from './events/parts.ts';

@@ -1,5 +1,5 @@
-// Sessions (G20–G28). The log holds what a request sets; how a session stands and what it used come
-// from its workflow and its transcript. A session without messages has no workflow (G3).
+// Session resources (G20–G28). The log holds what requests set; status and usage come from the
+// workflow and the transcript. A session without messages has no workflow (G3).
 import type { z } from 'zod';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type {

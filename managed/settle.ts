@@ -1,5 +1,5 @@
-// Settles calls that wait: confirmations of people, and results of apps (G45–G49). The workflow
-// decides races; a repeat finds what it did.
+// Settles pending calls: people's confirmations and apps' results (G45–G49). The workflow decides
+// races; a repeated request finds the first one's outcome.
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { LARGEST_GIVEN, LONGEST_REASON, messageBody, parsePrompt } from '../client/faces/outside.ts';

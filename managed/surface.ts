@@ -1,5 +1,5 @@
-// Every path of the public API in one table (G6, G7): what is served, by which role, and the name
-// of the capability where it is not. Routes, tests and the table in docs/managed.md follow from it.
+// Every path of the public API in one table (G6, G7): method, name and roles of each, or the
+// capability that isn't served. Routes, tests and the tables in docs/managed.md follow from it.
 import type { Role } from '../page/hosting/people.ts';
 
 export type Method = 'get' | 'post' | 'delete';

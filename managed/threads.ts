@@ -1,5 +1,5 @@
-// The threads of a session (G68): the primary one, which is the session itself, and those of the
-// agents of its roster, each a session that a call of the primary one began.
+// Threads of a session (G68): the primary one is the session itself; each other is the session of
+// a roster agent, started by a call of the primary one.
 import type {
   BetaManagedAgentsSessionThread,
   BetaManagedAgentsSessionThreadStatus,

@@ -3,7 +3,7 @@
 import type { AgentCounts, Isolation } from '../workflows/contract/delegation.ts';
 import type { Effort } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules, RunOptions } from '../workflows/contract/session.ts';
-import { isListed } from './listed.ts';
+import { isListed } from './registry.ts';
 
 export type AgentType = {
   /** A text for the model that chooses the type. */

@@ -3,8 +3,15 @@
 import { z } from 'zod';
 import { clip, onOneLine } from '../system/text.ts';
 import { estimateTokens } from '../workflows/contract/loop.ts';
-import { FIND_TOOLS, findServerName, SERVER_PREFIX } from './listed.ts';
-import { buildDefinition, deriveRegistry, type ToolDefinition, type ToolRegistry } from './registry.ts';
+import {
+  buildDefinition,
+  deriveRegistry,
+  FIND_TOOLS,
+  findServerName,
+  SERVER_PREFIX,
+  type ToolDefinition,
+  type ToolRegistry,
+} from './registry.ts';
 import { defineTool, type Tool, ToolFailure, type ToolOutput } from './tool.ts';
 
 /** Tokens of the definitions that one call brings; the first may have more. */

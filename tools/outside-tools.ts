@@ -1,5 +1,7 @@
 // Tools of one run whose calls somebody outside carries out (G53). A call is checked like any other
 // and then handed to the workflow, which waits for its result.
+// Marks tools of ours whose outcome, when the workflow has carried out a call, is words alone
+// (L62): a wait, a question.
 import type { OutsideKind } from '../workflows/contract/delegation.ts';
 import type { OutsideTool } from '../workflows/contract/waits.ts';
 import { buildDefinition, deriveRegistry, type ToolDefinition, type ToolRegistry } from './registry.ts';
@@ -49,3 +51,14 @@ function createOutsideTool({ by, name, description, input_schema }: OutsideTool)
   kinds.set(tool, by);
   return tool;
 }
+
+/** The mark is no field of the tool, because others could set a field. */
+const markedTools = new WeakSet<Tool>();
+
+/** Marks a tool whose `conclude` gives `content` and nothing else, and does not throw. */
+export function markPlainEnd(tool: Tool): Tool {
+  markedTools.add(tool);
+  return tool;
+}
+
+export const hasPlainEnd = (tool: Tool): boolean => markedTools.has(tool);

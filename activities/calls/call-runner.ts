@@ -15,9 +15,8 @@ import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { thisHost, type Host } from '../../system/process/kill-tree.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
-import { outsideKind } from '../../tools/outside-tools.ts';
-import { hasPlainEnd } from '../../tools/plain-end.ts';
-import type { RegistryOfRun, ToolRegistry } from '../../tools/registry.ts';
+import { hasPlainEnd, outsideKind } from '../../tools/outside-tools.ts';
+import { isListed, type RegistryOfRun, type ToolRegistry } from '../../tools/registry.ts';
 import { createGivenUpError, type Attempt, attemptSignal } from '../attempt.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import {
@@ -45,7 +44,6 @@ import { executeCall, executeEarly, type CallDone } from './execute.ts';
 import { type CallSettings, planCall } from './prepare.ts';
 import { runWithin } from '../../system/async.ts';
 import { clip, reasonOf } from '../../system/text.ts';
-import { isListed } from '../../tools/listed.ts';
 import type { ClosedRun } from '../../tools/tool.ts';
 
 type RunnerOptions = {

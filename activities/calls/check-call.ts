@@ -1,13 +1,19 @@
 // Checks a call before anything runs, in the order of L33: name and schema, the tool's own check,
 // pre-tool hooks, permission.
+import { realpath, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isInside } from '../../system/process/places.ts';
+import { clip } from '../../system/text.ts';
+import { copyForObservers } from '../../tools/observed-input.ts';
 import type { HookOpinion } from '../../tools/rules/permission.ts';
-import { prepareCall, type PreparedCall, type ReadyCall } from './prepare.ts';
-import { abortCause, asJson, guardTool, validateInput } from './call-tool.ts';
-import type { ToolContext } from '../../tools/tool.ts';
-import { denyCall, refuseFatally, refuseCall, reportStopped, stopByHook, type CallVerdict } from './verdict.ts';
+import type { ContextModifier, Tool, ToolContext } from '../../tools/tool.ts';
+import type { ToolContextState } from '../../workflows/contract/activities.ts';
+import { present } from '../../workflows/contract/present.ts';
+import { buildHookContext, type PreToolVerdict } from '../hooks/hooks.ts';
 import type { CallEnvironment, ToolCall, VoidAttempt } from './call-context.ts';
-import { runPreToolHooks } from './tool-hooks.ts';
-import { isFolderUnchanged } from './check-modifier.ts';
+import { abortCause, asJson, guardTool, validateInput } from './call-tool.ts';
+import { prepareCall, type PreparedCall, type ReadyCall } from './prepare.ts';
+import { type CallVerdict, denyCall, refuseCall, refuseFatally, reportStopped, stopByHook } from './verdict.ts';
 
 /** `input` is the value before the schema; `by` says who put it in place of the call's own. */
 export type JudgedInput = { readonly ready: ReadyCall; readonly input: unknown; readonly by?: ReplacedBy | undefined };
@@ -143,4 +149,97 @@ function applyPermission({ ready, input, by }: FittingCall, decided?: DecisionKi
 function refuseLostFolder({ cwd }: CallEnvironment, { dir }: ToolContext): CallVerdict {
   const text = `Not run: the working directory ${dir} is gone. It is the workspace ${cwd} again: make the call anew.`;
   return refuseCall(text, { modify: { cwd } });
+}
+
+// Checks a tool's context modifier (L38) before the loop gets it: a folder inside the workspace,
+// and bounded names.
+/** The loop's state is bounded, and these are part of it. */
+const MAX_PATH = 4_096;
+const MAX_TOOLS = 100;
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+type WorkingFolder = { readonly cwd: string; readonly dir: string };
+
+/**
+ * Checks what a tool returned, so its type is only a promise. A returned text says why it is
+ * refused.
+ */
+export async function checkModifier(modify: ContextModifier, place: WorkingFolder): Promise<ToolContextState | string> {
+  const { cwd, allowedTools } = modify;
+  if (allowedTools !== undefined && !isToolList(allowedTools)) {
+    return `the list of allowed tools is not one of at most ${MAX_TOOLS} tool names`;
+  }
+  const folder = cwd === undefined ? null : await findFolderInside(cwd, place);
+  if (typeof folder === 'string') return folder;
+  return { ...(folder === null ? {} : { cwd: folder.path }), ...present({ allowedTools }) };
+}
+
+function isToolList(list: unknown): list is readonly string[] {
+  if (!Array.isArray(list) || list.length > MAX_TOOLS) return false;
+  return list.every((name) => typeof name === 'string' && TOOL_NAME.test(name));
+}
+
+async function findFolderInside(cwd: unknown, place: WorkingFolder): Promise<{ readonly path: string } | string> {
+  if (typeof cwd !== 'string' || cwd === '' || cwd.length > MAX_PATH) return 'the working directory is no path';
+  const real = await resolveFolder(resolve(place.dir, cwd));
+  const named = `the working directory ${JSON.stringify(clip(cwd, 300))}`;
+  if (real === null) return `${named} is not a folder`;
+  return isInside(place.cwd, real) ? { path: real } : `${named} is outside the workspace`;
+}
+
+/** Tells whether the working directory is still a real folder of the workspace, and no link. */
+export async function isFolderUnchanged({ cwd, dir }: WorkingFolder): Promise<boolean> {
+  return dir === cwd || ((await resolveFolder(dir)) === dir && isInside(cwd, dir));
+}
+
+/** Returns null for a path that cannot be reached or does not lead to a folder. */
+async function resolveFolder(path: string): Promise<string | null> {
+  try {
+    const real = await realpath(path);
+    return (await stat(real)).isDirectory() ? real : null;
+  } catch {
+    return null;
+  }
+}
+
+// The pre- and post-tool hooks around one call (L33, L41). A hook that fails is shown to watchers
+// and changes nothing.
+/** Returns null when the worker has no such hook. */
+export async function runPreToolHooks(call: ToolCall, tool: Tool, input: unknown): Promise<PreToolVerdict | null> {
+  const { environment, run } = call;
+  if (!environment.hooks.has('preTool', tool.name)) return null;
+  return await environment.hooks.preTool(buildHookContext(environment, run, { write: run.say }), {
+    name: tool.name,
+    input: copyForObservers(tool, input),
+    ...pickCallFacts(call),
+  });
+}
+
+const pickCallFacts = ({ environment: { mode }, block: { id: toolUseId } }: ToolCall) => ({ mode, toolUseId });
+
+/** Asks the post-tool hooks about a call that has run and ended by itself. */
+export async function runPostToolHooks(
+  call: ToolCall,
+  { tool, input }: { readonly tool: Tool; readonly input: unknown },
+  verdict: CallVerdict,
+): Promise<CallVerdict> {
+  const { environment, run } = call;
+  const hasRun = verdict.outcome === 'ok' || verdict.outcome === 'error';
+  if (!hasRun || !environment.hooks.has('postTool', tool.name)) return verdict;
+  const { content, isError } = verdict;
+  const facts = {
+    name: tool.name,
+    input: copyForObservers(tool, input),
+    content,
+    isError,
+    ...pickCallFacts(call),
+  };
+  const answers = await environment.hooks.postTool(buildHookContext(environment, run, { write: run.say }), facts);
+  const added = answers.context.map(({ hook, text }) => `From the hook ${hook}:\n${text}`);
+  const stop = verdict.facts.stop ?? answers.stop;
+  return {
+    ...verdict,
+    content: [content, ...added].filter((part) => part !== '').join('\n\n'),
+    facts: stop === null ? verdict.facts : { ...verdict.facts, stop: clip(stop) },
+  };
 }

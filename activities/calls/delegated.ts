@@ -15,7 +15,7 @@ import type { MessageBody } from '../../workflows/contract/people.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import { readStoredInput, addApproval, type ChosenInput } from './approval.ts';
 import { abortCause, guardTool, type ToolRunEnd } from './call-tool.ts';
-import { runPostToolHooks } from './tool-hooks.ts';
+import { runPostToolHooks } from './check-call.ts';
 import { hashInput, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
 import type { ReadyCall } from './prepare.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';

@@ -8,8 +8,7 @@ import { createSieve } from '../../tools/rules/match-rules.ts';
 import type { ToolNames } from '../../store/configuration.ts';
 import { nameToSend, namesToSend } from '../../store/transcript/tool-names.ts';
 import { isOfServer, rankTools } from '../../tools/find-tools.ts';
-import { isListed } from '../../tools/listed.ts';
-import type { ToolRegistry } from '../../tools/registry.ts';
+import { isListed, type ToolRegistry } from '../../tools/registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 
 /** The input of a call is any JSON that a model can write. */

@@ -1,7 +1,6 @@
 // Runs a call that may run: the tool, what it changes for later calls, the hooks after it (L33,
 // L38, L48).
-import { checkModifier } from './check-modifier.ts';
-import { runPostToolHooks } from './tool-hooks.ts';
+import { checkModifier, runPostToolHooks } from './check-call.ts';
 import type { ReadyCall } from './prepare.ts';
 import { abortCause, callTool } from './call-tool.ts';
 import type { ToolContext, ToolOutput } from '../../tools/tool.ts';

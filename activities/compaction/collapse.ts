@@ -14,12 +14,16 @@ import type { Entry } from '../../store/log/entries.ts';
 import { findLeftOut } from '../../store/transcript/prepared-boundary.ts';
 import { shortForm } from '../../store/view/notices.ts';
 import { entriesOf, type ExtendedView } from '../../store/transcript/transcripts.ts';
-import { COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './questions.ts';
-import { fitText } from './fit-text.ts';
-import { measureScale, type Scale } from './scale.ts';
-import { isEnough, shrinkFirst, storeShrunk, tellStored } from './shrink-first.ts';
-import { openSmallModel, type SmallModel, type SummaryDeps } from './small-model.ts';
-import { type Block, type BlockItem, findRunStarts, groupBlocks } from './blocks.ts';
+import {
+  COLLAPSE_SYSTEM,
+  COLLAPSE_TASK,
+  openSmallModel,
+  type SmallModel,
+  type SummaryDeps,
+  writeQuestion,
+} from './small-model.ts';
+import { type Block, type BlockItem, findRunStarts, fitText, groupBlocks } from './blocks.ts';
+import { isEnough, measureScale, type Scale, shrinkFirst, storeShrunk, tellStored } from './scale.ts';
 import { inView } from '../../store/view/in-view.ts';
 
 /** The most stretches of one activity, a model call each. */

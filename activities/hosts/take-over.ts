@@ -12,11 +12,11 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { type Attempt, createGivenUpError, forAnotherWorker, leaveFolderToOthers } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { describeDataOverlap, findWorkspace } from '../run/folders.ts';
-import { isFolderThere } from './require-folder.ts';
 import {
   createHostRecord,
   findLastMove,
   type HostRecord,
+  isFolderThere,
   isInPlace,
   readHostRecords,
   recordsSince,

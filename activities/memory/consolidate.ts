@@ -5,8 +5,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { stat, link, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Attempt, isGivenUp } from '../attempt.ts';
-import { writeQuestion } from '../compaction/questions.ts';
-import type { SmallModel } from '../compaction/small-model.ts';
+import { type SmallModel, writeQuestion } from '../compaction/small-model.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { pickObservedRun } from '../../store/live/observe.ts';
@@ -14,8 +13,7 @@ import { runFields } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/loop.ts';
 import { type NewNote, mergeNotes, renameIfFree, rethrowUnless } from './merge-notes.ts';
-import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes, quoteNote } from './notes.ts';
-import { REPLACED_NOTES, MERGE } from './pending-merge.ts';
+import { isMerged, isOfRun, MERGE, type Note, NOTE_BYTES, quoteNote, readNotes, REPLACED_NOTES } from './notes.ts';
 
 type ConsolidateWork = {
   readonly folder: string;

@@ -1,7 +1,6 @@
 // Describes a run that has ended to the small model.
 import type { EndedRun, Deps } from '../deps.ts';
-import type { BlockItem } from '../compaction/blocks.ts';
-import { fitText } from '../compaction/fit-text.ts';
+import { type BlockItem, fitText } from '../compaction/blocks.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { type RemainingBudget, noSpend, totalTokens } from '../../workflows/contract/loop.ts';

@@ -4,8 +4,19 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, open, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
-import { writeDurably, type Note, readNote, writeNote } from './notes.ts';
-import { hashText, MERGE, type Merge, NEW_NOTES, REPLACED_NOTES, readMerge, RECORD } from './pending-merge.ts';
+import {
+  hashText,
+  MERGE,
+  type Merge,
+  NEW_NOTES,
+  type Note,
+  readMerge,
+  readNote,
+  RECORD,
+  REPLACED_NOTES,
+  writeDurably,
+  writeNote,
+} from './notes.ts';
 
 export type NewNote = Pick<Note, 'name' | 'text'>;
 

@@ -6,7 +6,7 @@ import { systemPartsOf } from '../../store/system-prompt.ts';
 import { runFields } from '../../system/log.ts';
 import type { Entries } from '../../store/view/shared-view.ts';
 import { chooseTools } from '../../tools/deferred-tools.ts';
-import { isListed } from '../../tools/listed.ts';
+import { isListed } from '../../tools/registry.ts';
 import type { Entry, EpochEntry, EpochReason } from '../../store/log/entries.ts';
 import {
   type AskedModel,

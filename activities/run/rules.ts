@@ -1,12 +1,17 @@
 // The limits that decide about a run, from the choices of its caller and its worker: a part of its
 // snapshot (L57).
-import { largestSummarySpend } from '../compaction/summarize-batch.ts';
-import { type ModelLimits, type Rules, estimateTokens } from '../../workflows/contract/loop.ts';
-import type { RunOptions } from '../../workflows/contract/session.ts';
-import type { Deps } from '../deps.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
+import { RecentMap } from '../../system/recent-map.ts';
+import { findSkills } from '../../tools/builtin/files/skills.ts';
 import { chooseTools, countTokens, deferLimit } from '../../tools/deferred-tools.ts';
-import { isListed } from '../../tools/listed.ts';
+import { describeDeferral } from '../../tools/find-tools.ts';
+import { isListed } from '../../tools/registry.ts';
+import { mayReadByRules } from '../../tools/rules/match-rules.ts';
+import type { Notice } from '../../workflows/contract/activities.ts';
+import { estimateTokens, type ModelLimits, type Rules } from '../../workflows/contract/loop.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { largestSummarySpend } from '../compaction/summarize.ts';
+import type { Deps } from '../deps.ts';
 
 const MAX_OUTPUT_RECOVERIES = 3;
 const MAX_SAME_FAILURES = 5;
@@ -90,4 +95,131 @@ function countFixed(
   const chosen = chooseTools(offered, deferLimit(defaults.deferTools, run.window));
   const prompt = [run.system, ...chosen.parts.map(({ text }) => text)].join('');
   return estimateTokens(prompt.length) + countTokens(chosen.tools);
+}
+
+// The models of a run, from the names that its caller and its worker gave (X1, X2), and whether
+// they can do what is asked of them.
+type RunModels = Pick<RunConfig, 'models' | 'smallModel'>;
+
+/**
+ * Finds the models of a run. Returns a sentence when a name belongs to no model, or the models
+ * cannot do what is asked.
+ */
+export async function findRunModels(
+  { models, defaults }: Pick<Deps, 'models' | 'defaults'>,
+  options: RunOptions,
+): Promise<RunModels | string> {
+  const wantedNames = [options.model ?? defaults.model, ...(options.fallbackModels ?? defaults.fallbackModels)];
+  const found = [...wantedNames, defaults.smallModel].map((name) => models.find(name));
+  const wrong = found.find((each) => 'problem' in each);
+  if (wrong && 'problem' in wrong) return wrong.problem;
+  const names = found.flatMap((each) => ('name' in each ? [each.name] : []));
+  await models.lookUp([...new Set(names)]);
+  const all = names.map((name) => ({ name, ...models.facts(name) }));
+  const [primary, ...rest] = all.slice(0, -1) as [RunModel, ...RunModel[]];
+  // A worker's list may begin with the model that a caller chose: asking it again would gain
+  // nothing.
+  const fallbacks = rest.filter(({ name }, at) => name !== (at === 0 ? primary : rest[at - 1])?.name);
+  const chosen: RunModels = { models: [primary, ...fallbacks], smallModel: all.at(-1) ?? primary };
+  return (
+    checkPrices([...chosen.models, chosen.smallModel], options) ??
+    checkThinking(primary, options) ??
+    checkEffort(primary, options) ??
+    chosen
+  );
+}
+
+function checkThinking({ name, maxOutput }: RunModel, { thinkingTokens }: RunOptions): string | undefined {
+  if (thinkingTokens === undefined || thinkingTokens < maxOutput) return undefined;
+  return `thinking tokens are ${thinkingTokens}, and all that ${name} may answer with is ${maxOutput} tokens: give fewer`;
+}
+
+/** A model that is not known may be asked anything. */
+function checkEffort({ name, effort, thinking }: RunModel, { effort: wanted }: RunOptions): string | undefined {
+  if (wanted === undefined || effort?.levels.includes(wanted)) return undefined;
+  if (effort) return `${name} has no effort "${wanted}": there are ${effort.levels.join(', ')}`;
+  return thinking && `${name} takes no effort: leave it out, or choose another model`;
+}
+
+/**
+ * Requires a price of every model that may be asked when there is a budget: a model without one
+ * would count for nothing.
+ */
+function checkPrices(models: readonly RunModel[], { maxBudgetUsd, sessionBudgetUsd }: RunOptions): string | undefined {
+  const unpriced = models.find(({ price }) => price === null);
+  if ((maxBudgetUsd ?? sessionBudgetUsd) === undefined || unpriced === undefined) return undefined;
+  return (
+    `a budget in US dollars cannot be kept with model ${unpriced.name}: its price is not known; use a known model, leave the budget out, ` +
+    `or add its prices per million tokens to the configuration: ${writePriceLine(unpriced.name)}`
+  );
+}
+
+/** Writes the line of a configuration that says what a model costs. */
+export function writePriceLine(name: string): string {
+  return `models: { ${JSON.stringify(name)}: { price: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } } }`;
+}
+
+// Tells people, when a run opens, what is not known of its models (X1), which files are no skills
+// for it (L79), and which tools of MCP servers are not in its requests (L74). Each is told once in
+// a session.
+/** The number of texts that a worker remembers to have told a session's watchers. */
+const MOST_TOLD = 1_000;
+/** The number of files without a skill that one run names. */
+const MOST_FILES = 5;
+
+export function createRunNews(
+  deps: Pick<Deps, 'skills' | 'dataDir' | 'tools' | 'servers' | 'runServers'>,
+): (config: RunConfig) => Promise<readonly Notice[]> {
+  const toldTexts = new RecentMap<string, true>(MOST_TOLD);
+  return async (config) => {
+    const ofModels = config.models.flatMap((model) => describeUnknown(model) ?? []);
+    const all = [
+      ...ofModels.map((text) => ({ kind: 'about_model', text }) as const),
+      ...listAboutTools(deps, config).map((text) => ({ kind: 'about_tools', text }) as const),
+      ...(await listBrokenSkills(deps, config)).map((text) => ({ kind: 'about_skills', text }) as const),
+    ];
+    return all.filter(({ text }) => {
+      const key = `${config.session} ${text}`;
+      const isNew = !toldTexts.get(key);
+      toldTexts.set(key, true);
+      return isNew;
+    });
+  };
+}
+
+/** Says for people what is not known of a model; null where all is known that matters to a run. */
+function describeUnknown({ name, price, window, assumed }: RunModel): string | null {
+  if (!assumed && price !== null) return null;
+  const size = assumed ? `nothing is known of ${name}, and a window of ${window} tokens is assumed` : null;
+  const cost =
+    price === null ? `what ${name} costs is not known: ${writePriceLine(name)} in a configuration says it` : null;
+  return [size, cost].filter((part) => part !== null).join('; ');
+}
+
+/** Says which tools are left to be found and which are left out; an agent's watchers were told. */
+function listAboutTools(
+  { tools, servers, runServers }: Pick<Deps, 'tools' | 'servers' | 'runServers'>,
+  config: RunConfig,
+): readonly string[] {
+  if (config.agent) return [];
+  const offered = tools.definitionsOf(config).filter(({ name }) => isListed(config.tools, name));
+  const { deferred } = chooseTools(offered, config.deferAbove);
+  const leftOut = [...(servers?.leftOut() ?? []), ...(runServers?.leftOut(config.mcpServers) ?? [])];
+  return [...describeDeferral(deferred.length, countTokens(deferred)), ...leftOut];
+}
+
+/**
+ * Lists files that are no skills. An agent has the skills of the session that began it, whose
+ * watchers were told.
+ */
+async function listBrokenSkills(
+  { skills, dataDir: hidden }: Pick<Deps, 'skills' | 'dataDir'>,
+  config: RunConfig,
+): Promise<readonly string[]> {
+  if (!skills || config.agent || !isListed(config.tools, 'skill')) return [];
+  const { cwd } = config;
+  const { problems } = await findSkills(skills, { cwd, hidden, mayRead: (path) => mayReadByRules(config, path) });
+  const lines = problems.slice(0, MOST_FILES).map(({ file, problem }) => `left out as a skill: ${file} ${problem}`);
+  const others = problems.length - lines.length;
+  return others === 0 ? lines : [...lines, `left out as skills: ${others} more, which \`perdure skills\` lists`];
 }

@@ -18,17 +18,18 @@ import {
 import { restore } from '../../store/snapshots/restore.ts';
 import { compareSnapshots, type SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import { createGivenUpError } from '../attempt.ts';
-import { describeWriter, findProgramsInUse } from './programs-in-use.ts';
-import type { RewindAbout } from './snapshots-port.ts';
 import {
   captureNow,
+  describeWriter,
   fetchSnapshots,
+  findProgramsInUse,
   isStop,
   openMeans,
   openRoot,
   type RewindMeans,
   sumUntaken,
 } from './rewind-means.ts';
+import type { RewindAbout } from './snapshots-port.ts';
 import { findNamedUpTo, sendNewPacks } from './send-new-packs.ts';
 import { type HeldFile, listHeldPairs, readHeld, type ShadowReading } from '../../store/snapshots/compare.ts';
 

@@ -18,8 +18,17 @@ import {
   worktreeRecordProblem,
   worktreesFolderOf,
 } from '../../store/worktree-record.ts';
-import { branchRef, commitWorktree, describeGitError, keepTree, readyPath, requireCurrent } from './commit-worktree.ts';
-import { createHeldGit, GitProblem, type HeldGit } from './held-git.ts';
+import {
+  branchRef,
+  commitWorktree,
+  createHeldGit,
+  describeGitError,
+  GitProblem,
+  type HeldGit,
+  keepTree,
+  readyPath,
+  requireCurrent,
+} from './held-git.ts';
 import { findRepository, type Repository } from './repository.ts';
 import { createLimit, pause } from '../../system/async.ts';
 

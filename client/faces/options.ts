@@ -1,5 +1,5 @@
-// Options of a run: their rows, their bounds, what is wrong with some, and how a change of them, as
-// of all steering, is told.
+// Options of a run: their rows and bounds, what is wrong with given ones, and how changes of them
+// and other steering are worded.
 export {
   limitsText,
   optionsText,

@@ -1,4 +1,4 @@
-// The server that sessions live on: opened, with who else uses it.
+// Opens the server that sessions live on, and reports who else uses it.
 export { openWholeServer } from '../runtime/open-server.ts';
 export { watchPollers } from '../sessions/watch-pollers.ts';
 export { workersOf } from '../../worker/embedded/members.ts';

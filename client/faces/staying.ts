@@ -1,4 +1,4 @@
-// The upkeep of a process that stays: its server, its log, news of sessions and of health.
+// Upkeep of a long-lived process: its server, its log, news of sessions and of health.
 export { watchSessions } from '../runtime/watch-sessions.ts';
 export { resolveConnection } from '../../connection/resolve-connection.ts';
 export { readDeployment, requireOwnServer } from '../../worker/config/deployment.ts';

@@ -9,7 +9,7 @@ export {
   removeNote,
   replaceNote,
 } from '../../activities/memory/notes.ts';
-export { REPLACED_NOTES } from '../../activities/memory/pending-merge.ts';
+export { REPLACED_NOTES } from '../../activities/memory/notes.ts';
 export { listLostFolders } from '../sessions/files/lost-folders.ts';
 export { exportSession, importSession } from '../store-care/carry-session.ts';
 export { listSnapshotIds, packSnapshots, unpackSnapshots } from '../store-care/carry-snapshots.ts';

@@ -10,7 +10,7 @@ export {
   SKILL_FILE,
 } from '../../tools/builtin/files/skills.ts';
 export { describeCommand, readStartedId, sourceName } from '../../tools/builtin/shell/background-words.ts';
-export { isListed, isListedAs, RESOURCES, SERVER_PREFIX } from '../../tools/listed.ts';
+export { isListed, isListedAs, RESOURCES, SERVER_PREFIX } from '../../tools/registry.ts';
 export { callAsTask } from '../../tools/mcp/call-task.ts';
 export { McpError } from '../../tools/mcp/failures.ts';
 export { FOR_EVER, linkInProcess } from '../../tools/mcp/link.ts';

@@ -1,6 +1,6 @@
-// `perdure/sandbox`: tools for workers of self-hosted environments that ask the server right before
-// each effect whether their lease still counts (G62). A worker that was frozen does not know that
-// its calls were concluded meanwhile.
+// `perdure/sandbox`: tools for self-hosted workers that ask the server right before each effect
+// whether their lease is valid (G62): a worker that was frozen can't know that its calls were
+// concluded meanwhile.
 import type { Anthropic } from '@anthropic-ai/sdk';
 import type { BetaRunnableTool, BetaToolRunContext } from '@anthropic-ai/sdk/lib/tools/BetaRunnableTool';
 import '../../system/process/supported.ts';

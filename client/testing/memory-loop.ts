@@ -11,7 +11,7 @@ import { compact } from '../../activities/compaction/compact.ts';
 import { prepareCompaction } from '../../activities/compaction/prepare-compaction.ts';
 import type { Deps } from '../../activities/deps.ts';
 import { openRun } from '../../activities/run/open-run.ts';
-import { runStopHooks } from '../../activities/run-stop-hooks.ts';
+import { runStopHooks } from '../../activities/after-stop.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Append } from '../../workflows/contract/activities.ts';

@@ -1,4 +1,4 @@
-// The events of a session's budget (G69): the pause of a run that has reached it, and its end.
+// Events of a session's budget (G69): a run pauses at it, and ends.
 import type { BudgetEntry } from '../../client/faces/types.ts';
 import { threadId } from '../ids.ts';
 import { type Part, partId, type Projection, type Step } from './parts.ts';

@@ -1,5 +1,5 @@
-// News of sessions between requests of one process: a stream hears at once of what a request has
-// sent. What another process sends is found by looking.
+// Notifies the streams of this process as soon as one of its requests has sent something. Events
+// sent by other processes are found by polling.
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 
 /** News of a session. Empty for most changes: the listener then looks for itself. */

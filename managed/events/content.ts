@@ -1,5 +1,5 @@
-// The content of messages and results as blocks of the API. Texts and media that are stored by hash
-// come from `bodies`.
+// Content of messages and results as API blocks. Texts and media that are stored by hash come from
+// `bodies`.
 import type {
   BetaManagedAgentsDocumentBlock,
   BetaManagedAgentsImageBlock,

@@ -1,5 +1,5 @@
-// Outcomes of a session (G72): the event that defines one, the spans of its gradings, and how each
-// stands. An outcome is open as long as the run that works toward it.
+// Outcomes of a session (G72): the event that defines one, its grading spans, and its state. An
+// outcome is open as long as the run that works toward it.
 import type {
   BetaManagedAgentsOutcomeEvaluationResource,
   BetaManagedAgentsSpanModelUsage,

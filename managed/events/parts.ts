@@ -1,5 +1,5 @@
-// The parts that an entry becomes, and the projection that later entries start from. A part's id
-// is made from what it stands for (G33).
+// The parts of an entry, and the projection that later entries build on. A part's id is derived
+// from its source (G33).
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { noSpend } from '../../client/faces/contract.ts';
 import { placeInName } from '../../client/faces/outside.ts';

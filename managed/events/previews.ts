@@ -1,6 +1,6 @@
-// Previews of replies that stream (G43): from items of the live channel to `event_start` and
-// `event_delta`, under the ids that the events will have. What a listener has is a prefix of the
-// event's content, until the event comes or its attempt dies.
+// Previews of streaming replies (G43): live items become `event_start` and `event_delta` under the
+// final events' ids. A listener holds a prefix of an event's content until the event arrives or its
+// attempt dies.
 import type {
   BetaManagedAgentsDeltaType,
   BetaManagedAgentsStreamSessionEvents,

@@ -1,6 +1,6 @@
-// The projector: a pure function from the entries of a transcript to the events of the API (G1,
-// G29–G34). A time comes from the entries, as an id does, so that every process gives the same
-// bytes. Parts of an entry have a fixed order, and times strictly increase.
+// The projector: a pure function from transcript entries to API events (G1, G29–G34). Ids and times
+// derive from the entries, so every process produces the same bytes. The parts of an entry have a
+// fixed order, and times strictly increase.
 import { addSpend, noSpend } from '../../client/faces/contract.ts';
 import { rewoundIn } from '../../client/faces/stored.ts';
 import type { Entry, GradedNotice, Notice, Outcome, SystemMessage } from '../../client/faces/types.ts';

@@ -1,6 +1,6 @@
-// The stream of a session's events (G41, G42). It wakes by the live channel, by what a request of
-// this process has sent, and by a look each second, so that nothing is missed when the first two
-// are lost; what it sends is read from the transcript.
+// Streams a session's events (G41, G42). The live channel, requests in this process and a check
+// each second wake it, so nothing is missed when the first two are lost; what it sends is read from
+// the transcript.
 import type {
   BetaManagedAgentsDeltaType,
   BetaManagedAgentsSessionEvent,

@@ -1,5 +1,5 @@
-// The events of threads in the log of their session (G68): an agent of the roster that begins, with
-// what it is told, and its end, with what it answers.
+// Thread events in the session's log (G68): a roster agent starts with its task, and ends with its
+// answer.
 import { placeInName } from '../../client/faces/outside.ts';
 import type { Outcome, WaitEntry } from '../../client/faces/types.ts';
 import { threadId } from '../ids.ts';

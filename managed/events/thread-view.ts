@@ -1,5 +1,5 @@
-// The events of one thread from those of its agent's session (G68): its statuses and messages have
-// the names that threads have, and usage is told of whole sessions alone.
+// One thread's events, from those of its agent's session (G68): statuses and messages get the
+// names of thread events, and usage is reported only for whole sessions.
 import type { BetaManagedAgentsAgentMessageEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { eventId, threadId } from '../ids.ts';
 import type { EventFact, Thread } from './parts.ts';

@@ -1,5 +1,5 @@
-// The events of sessions as they stand: the transcript up to the newest head, what a step under way
-// has stored, and what it stores first. Projections are kept and extended, never stored (G1).
+// Current events of sessions: the transcript up to the newest head, plus what the step under way
+// has stored. Projections are cached and extended, never stored (G1).
 import { z } from 'zod';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { createConfigReader } from '../../client/faces/history.ts';

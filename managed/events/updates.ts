@@ -1,5 +1,5 @@
-// Changes of a session as events (G27): from the transcript where the session has one, and before
-// its first message from the log.
+// Session changes as events (G27): read from the transcript, or from the log before the first
+// message.
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { SessionLabels, SteeringRecord } from '../../client/faces/types.ts';

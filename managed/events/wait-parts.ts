@@ -1,5 +1,5 @@
-// The events of calls that wait (G37–G39): custom calls that an app is told of, decisions and
-// results as they come, and what the session still waits for.
+// Events of pending calls (G37–G39): custom calls sent to an app, decisions and results as they
+// arrive, and what the session still waits for.
 import { placeInName } from '../../client/faces/outside.ts';
 import type { Outcome, SettledEntry, WaitEntry, WaitingCall } from '../../client/faces/types.ts';
 import { contentOfMessage, contentOfOutcome } from './content.ts';

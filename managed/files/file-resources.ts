@@ -1,5 +1,5 @@
-// Files (G66): uploads, copies of them that are attached to sessions, and what sessions leave in
-// their folder of outputs. A copy lives as long as its session, whatever becomes of the upload.
+// Files (G66): uploads, the copies attached to sessions, and sessions' outputs. A copy lives as
+// long as its session, even after its upload is deleted.
 import type { BetaFileMetadata } from '@anthropic-ai/sdk/resources/beta/files';
 import type { BetaManagedAgentsFileResource } from '@anthropic-ai/sdk/resources/beta/sessions/resources';
 import { getExtension, getMimeType } from 'hono/utils/mime';

@@ -1,4 +1,4 @@
-// What the routes of files and of the resources of sessions do.
+// Handlers of the routes for files and session resources.
 import { createHash } from 'node:crypto';
 import type { BetaDeletedFile, BetaFileMetadata } from '@anthropic-ai/sdk/resources/beta/files';
 import type {

@@ -1,5 +1,4 @@
-// How memory stores belong to a session (G67): where their folders are, and what the agent reads
-// about them.
+// Attaches memory stores to a session (G67): their folders, and the agent's instructions for them.
 import type { BetaManagedAgentsMemoryStoreResource } from '@anthropic-ai/sdk/resources/beta/sessions';
 import type { RunMount } from '../../client/faces/types.ts';
 import { invalid } from '../errors.ts';

@@ -1,5 +1,5 @@
-// What the routes of memory stores do (G67), for people and, of the stores of its session, for a
-// worker of a self-hosted environment.
+// Handlers of the routes for memory stores (G67): for people, and for a self-hosted worker within
+// its session's stores.
 import type {
   BetaManagedAgentsDeletedMemory,
   BetaManagedAgentsDeletedMemoryStore,

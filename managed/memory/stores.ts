@@ -1,4 +1,4 @@
-// Memory stores as resources (G67): a log holds their names, and each has its memories beside it.
+// Memory stores as resources (G67): one log has their names, each store its own log of memories.
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { BetaManagedAgentsMemoryStore } from '@anthropic-ai/sdk/resources/beta/memory-stores';

@@ -1,5 +1,5 @@
-// Bodies of requests about sessions and their events. What is refused by name whatever it holds is
-// `unknown` here: `sessions.ts` and `send.ts` say so with the field's path.
+// Bodies of requests about sessions and their events. Fields that are refused whatever their value
+// are `unknown` here: `sessions.ts` and `send.ts` name them in the error.
 import { z } from 'zod';
 import { mcpServers, model, pageQuery, skills, system, tools } from './agents.ts';
 import { resources } from './files.ts';

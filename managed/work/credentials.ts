@@ -1,6 +1,6 @@
-// The credentials of workers of self-hosted environments (G19): the key of an environment, of which
-// only the hash is stored, and the token of one lease, which counts as long as the lease does. Both
-// are signed, so that one that is made up costs no look at the store.
+// Credentials of self-hosted workers (G19): an environment's key, stored only as a hash, and the
+// token of one lease, valid as long as the lease. Both are signed, so a forged one costs no read of
+// the store.
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { LeaseName } from '../../client/faces/types.ts';

@@ -1,6 +1,6 @@
-// Leases of work items on Temporal (G76): each is a workflow with one activity whose heartbeats
-// come from here, so that the server's own timer finds a worker that is gone, whichever server
-// runs. Heartbeats make no history.
+// Leases of work items on Temporal (G76). Each is a workflow with one activity that is heartbeated
+// from here, so the server's timer detects a lost worker whichever server runs. Heartbeats add
+// nothing to the history.
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   ActivityNotFoundError,

@@ -1,4 +1,4 @@
-// Results that are refused: kept before the answer says so, and shown to people (G50).
+// Refused results: stored before the reply, and listed for people (G50).
 import type { BetaManagedAgentsUserToolResultEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { placeInName } from '../../client/faces/outside.ts';
 import type { OutsideResult, RefusedResult, Store } from '../../client/faces/types.ts';

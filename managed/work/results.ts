@@ -1,6 +1,6 @@
-// Decides whose result counts (G58, G59): that of the lease that was offered the call. Before any
-// worker was, anybody who may steer the session can send it and thereby claims the call. A call
-// whose worker keeps its lease and doesn't answer ends after a while (G61).
+// Decides whose result counts (G58, G59): the lease that was offered the call, or before any offer
+// anyone who may steer the session, which claims the call. A call whose worker keeps its lease
+// without answering ends after a while (G61).
 import { setTimeout as pause } from 'node:timers/promises';
 import { describeLost, isOfWorker } from '../../client/faces/outside.ts';
 import { ClientProblem } from '../../client/faces/start.ts';

@@ -1,5 +1,5 @@
-// The tools of a sandbox of somebody's own, as the SDK's workers run them: names and inputs are
-// theirs (G51). What they take is checked there, so that a worker may have more.
+// Names and inputs of the tools that the SDK's workers run in a sandbox (G51). Inputs are checked
+// there, so a worker may accept more.
 import type { BetaManagedAgentsAgentToolConfig } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { OutsideTool } from '../../client/faces/types.ts';
 

@@ -1,5 +1,5 @@
-// The events of a session as a worker sees them (G56, G57): the SDK's runner executes every call
-// that it is shown without a result, so it is shown one only when it may run, and an effect once.
+// A worker's view of a session's events (G56, G57). The SDK's runner executes every call it sees
+// without a result, so a call is shown only when it may run, and one with an effect only once.
 import { present } from '../../client/faces/basics.ts';
 import { isOfWorker, placeInName } from '../../client/faces/outside.ts';
 import type { Store, WorkItem } from '../../client/faces/types.ts';

@@ -1,4 +1,4 @@
-// Work items as the API shows and changes them (G76–G78): poll, ack, heartbeat, stop and the rest.
+// Work items in the API (G76–G78): poll, ack, heartbeat, stop and the rest.
 import { randomInt } from 'node:crypto';
 import type {
   BetaSelfHostedWork,

@@ -1,6 +1,6 @@
-// The memories of one store (G67): each change is a version in a log of the store's own, and the
-// newest version of a memory is what it holds. Texts lie in records beside the log, so that a
-// cleaning can remove those that were redacted.
+// The memories of one store (G67). Each change is a version in the store's own log; a memory's
+// newest version is its content. Texts lie in records beside the log, so that a cleaning can remove
+// redacted ones.
 import { createHash } from 'node:crypto';
 import { randomName } from '../../system/random-name.ts';
 import { RecentMap } from '../../system/recent-map.ts';

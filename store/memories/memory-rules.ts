@@ -1,4 +1,4 @@
-// What a memory may be (G67): its path, its text, and which paths are in each other's way.
+// Rules for memories (G67): valid paths and texts, and paths that collide.
 import { wellFormedText } from '../../system/text.ts';
 
 const MOST_SEGMENTS = 20;

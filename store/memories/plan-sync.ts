@@ -1,6 +1,6 @@
-// What brings a folder and its memory store together again (G67). Pure. A memory that changed on
-// both sides gets the folder's text as its newest version, and keeps the other as the one before;
-// what is deleted on one side only, and changed on the other, stays.
+// Plans how to sync a folder with its memory store (G67). Pure. If both sides changed a memory, the
+// folder's text becomes the newest version and the other the one before; what one side deleted and
+// the other changed stays.
 import type { Memory } from './memories.ts';
 
 /** `memory`: what the store holds under the path. */

@@ -1,5 +1,5 @@
-// The queues of self-hosted environments (G76): each is a log in the store, so that servers and
-// workers see one order, and of all who try to take an item one does.
+// Queues of self-hosted environments (G76). Each is a log in the store, so servers and workers see
+// one order, and exactly one of those who try gets an item.
 import { randomName } from '../../system/random-name.ts';
 import { ResourceLog, type Resources } from '../values/resource-log.ts';
 import type { Store } from '../values/store.ts';

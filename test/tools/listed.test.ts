@@ -1,6 +1,6 @@
 // Lists in which a server stands for all of its tools (L74).
 import { expect, test } from 'vitest';
-import { isListed, findServerName } from '../../tools/listed.ts';
+import { isListed, findServerName } from '../../tools/registry.ts';
 import { intersectTools } from '../../tools/agent-types.ts';
 import { isAllowedByRules, findTouchingRule } from '../../tools/rules/match-rules.ts';
 

@@ -12,8 +12,12 @@ import {
 } from '../../system/process/environment.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import { isInReach, isInside, type Reach, realOf } from '../../system/process/places.ts';
-import { listKeyAgentSockets, SSH_SOCKET } from './shell/key-agents.ts';
-import { describeMissingVariables, describeSandboxCauses } from './shell/sandbox-cause.ts';
+import {
+  describeMissingVariables,
+  describeSandboxCauses,
+  listKeyAgentSockets,
+  SSH_SOCKET,
+} from './shell/sandbox-cause.ts';
 import { type ProcessTree, spawnTree } from '../../system/process/spawn-tree.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { SPAWNER_GONE } from '../../system/process/spawner.ts';
@@ -26,11 +30,10 @@ import {
   ToolFailure,
   type ToolOutput,
 } from '../tool.ts';
-import { describeResult, createBoundedOutput } from './shell/output.ts';
+import { createBoundedOutput, describeResult, superviseTree } from './shell/output.ts';
 import { createTerminalText, renderTerminal } from './files/terminal-text.ts';
 import { describeStarted } from './shell/background-words.ts';
-import { describeGoneFolder } from './files/confine.ts';
-import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
+import { describeGoneFolder, leadsOutOfWorkspace } from './files/confine.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { showSessionFiles, withUploads } from './files/session-paths.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
@@ -38,7 +41,6 @@ import { KeptCommand, type ShellStates } from './shell/kept-shell.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { judgeCommands, judgeParsed, judgeShell, type ShellJudgement } from './shell/read-only-shell.ts';
 import type { SimpleCommand } from '../shell-command.ts';
-import { superviseTree } from './shell/supervise.ts';
 import { isAbsolute } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isNeverBuilt, MOST_BUILDS } from '../../system/process/bwrap.ts';

@@ -20,7 +20,7 @@ import type { SkillSettings } from '../skill-settings.ts';
 import { onOneLine } from '../../system/text.ts';
 import { NO_TASKS } from '../../store/view/task-list.ts';
 import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';
-import { markPlainEnd } from '../plain-end.ts';
+import { markPlainEnd } from '../outside-tools.ts';
 
 /** Makes each tool. Null: a run is not offered it with these options. */
 const MAKERS: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool | null>> = {

@@ -2,8 +2,7 @@
 // matched here.
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import { toWorkspace } from './files/confine.ts';
-import { fromRoot } from './files/working-paths.ts';
+import { fromRoot, toWorkspace } from './files/confine.ts';
 import { quotePath } from './files/fs-failures.ts';
 import { createGlobMatcher } from './search/glob-match.ts';
 import { showNameBytes } from './files/lookalikes.ts';

@@ -1,8 +1,7 @@
 // The grep tool: ripgrep over the workspace.
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
-import { toWorkspace } from './files/confine.ts';
-import { fromRoot } from './files/working-paths.ts';
+import { fromRoot, toWorkspace } from './files/confine.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { refuseNul } from './files/wording.ts';
 import { reportContent, reportCounts, reportFiles, type ReportPaths, type SearchReport } from './search/grep-report.ts';

@@ -8,8 +8,7 @@ import { countLines } from '../../store/transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { formatAmount, quoteIfNeeded } from './files/wording.ts';
-import { confine, type ConfinedPath, type Workspace, toWorkspace } from './files/confine.ts';
-import { fromRoot } from './files/working-paths.ts';
+import { confine, type ConfinedPath, fromRoot, toWorkspace, type Workspace } from './files/confine.ts';
 import { quotePath } from './files/fs-failures.ts';
 import {
   decodeFile,
@@ -22,8 +21,7 @@ import {
 } from './files/encoding.ts';
 import { decideByGuard, checkHiddenGuard, checkHiddenGit, namesGitFolder } from './files/guards.ts';
 import { findLikeName } from './files/lookalikes.ts';
-import { openFile, describeLikeName } from './files/open-inside.ts';
-import { toSeenFile } from './files/file-facts.ts';
+import { describeLikeName, openFile, toSeenFile } from './files/open-inside.ts';
 import { breaksNotebook } from './files/edit-notebook.ts';
 import { isNotebook } from './files/notebook.ts';
 import { isWhollyCrlf } from './files/replace-text.ts';

@@ -7,8 +7,14 @@ import type { Network } from '../../system/network.ts';
 import { createExitHandlers } from '../../system/process/kill-tree.ts';
 import type { Environment } from '../../system/process/environment.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
-import { findServerName, isListed, RESOURCES } from '../listed.ts';
-import { buildDefinition, type ToolRegistry, type ToolServers } from '../registry.ts';
+import {
+  buildDefinition,
+  findServerName,
+  isListed,
+  RESOURCES,
+  type ToolRegistry,
+  type ToolServers,
+} from '../registry.ts';
 import type { Sandbox } from '../sandbox.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tool.ts';
 import { appendLastWords, joinReasons, McpError } from './failures.ts';

@@ -1,7 +1,6 @@
 // The MCP servers of a worker's configuration (L74), and the bounds of everything that one sends.
 import { createHash } from 'node:crypto';
-import { VALID_NAME } from '../registry.ts';
-import { SERVER_PREFIX } from '../listed.ts';
+import { SERVER_PREFIX, VALID_NAME } from '../registry.ts';
 
 export type McpServer = StdioServer | HttpServer;
 

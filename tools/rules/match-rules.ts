@@ -3,9 +3,8 @@
 import { sep } from 'node:path';
 import { parseRule, type Rule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
-import { createGlobMatcher } from '../builtin/search/glob-match.ts';
-import { expandReadings } from '../builtin/search/braces.ts';
-import { isListedAs, RESOURCES, SERVER_PREFIX } from '../listed.ts';
+import { createGlobMatcher, expandReadings } from '../builtin/search/glob-match.ts';
+import { isListedAs, RESOURCES, SERVER_PREFIX } from '../registry.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
 import { createTouchTest, isAllowedCommand } from './touched-commands.ts';
 import { isInside, rootsOf } from '../../system/process/places.ts';

@@ -4,8 +4,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
-import { createGlobMatcher } from '../builtin/search/glob-match.ts';
-import { expandReadings } from '../builtin/search/braces.ts';
+import { createGlobMatcher, expandReadings } from '../builtin/search/glob-match.ts';
 import type { RuleSubject } from '../tool.ts';
 import { isInside, type Reach, rootsOf } from '../../system/process/places.ts';
 

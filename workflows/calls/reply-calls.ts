@@ -3,7 +3,7 @@ import type { Call, OutcomeItem, RunTool } from '../contract/activities.ts';
 import { type CallKey, callKey, type Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { toolContextAfter, withCallsSpend, withGranted } from '../machine/calls.ts';
+import { toolContextAfter, withCallsSpend, withGranted } from '../machine/absorb.ts';
 import type { CallResult, Move } from '../machine/events.ts';
 import { spendableLeft } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';

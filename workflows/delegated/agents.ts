@@ -5,16 +5,16 @@ import type { AgentNews, AgentSpending, AgentWork, DelegatedReport, Grant } from
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
 import { addSpend, noSpend, type RemainingBudget, type Spend } from '../contract/loop.ts';
 import {
+  budgetForAgents,
   countProblem,
   type GrantingRun,
-  isUsedUp,
   hasAny,
-  budgetForAgents,
+  isUsedUp,
+  type LateSpent,
   shareOf,
   sumBudgets,
   type WorkingAgent,
 } from './shares.ts';
-import type { LateSpent } from './spent.ts';
 import { AskList, type CarriedAsks } from './ask-list.ts';
 import { AGENT_TOOL } from '../contract/delegation.ts';
 import { present } from '../contract/present.ts';

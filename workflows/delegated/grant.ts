@@ -15,7 +15,7 @@ import { present } from '../contract/present.ts';
 import type { NewLimits } from '../contract/session.ts';
 import type { RunState } from '../machine/state.ts';
 import type { HostSession } from './host-session.ts';
-import type { RunTaken, SpentSince } from './spent.ts';
+import type { RunTaken, SpentSince } from './shares.ts';
 
 /**
  * The budgets of agents that may still be spent: granted by earlier runs, and by those since the

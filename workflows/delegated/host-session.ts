@@ -5,8 +5,7 @@ import type { SessionId } from '../contract/ids.ts';
 import type { PendingApproval, RunOptions, SessionHost, SessionInput } from '../contract/session.ts';
 import type { SettledEntry } from '../contract/waits.ts';
 import type { Delegations } from './delegations.ts';
-import type { GrantingRun } from './shares.ts';
-import type { RunTaken, SpentSince } from './spent.ts';
+import type { GrantingRun, RunTaken, SpentSince } from './shares.ts';
 
 /** `agent`: the session is itself that of an agent. */
 export type HostInput = SessionInput & { readonly agent?: AgentOrigin };

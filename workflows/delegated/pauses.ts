@@ -1,9 +1,9 @@
 // Tells whether a session's time is paused because all of its work waits for people or for a time.
 // An agent reports this to its parent, whose runtime limit then pauses, too (L51).
+// Waits for the end of what an activation does.
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { AgentOrigin, AgentPause } from '../contract/delegation.ts';
 import type { SessionId } from '../contract/ids.ts';
-import { nextRound } from './next-round.ts';
 import type { HostSession } from './host-session.ts';
 import { tellSession } from './reports.ts';
 
@@ -118,4 +118,13 @@ export class Pauses {
 function isPause(value: unknown): value is AgentPause {
   const { session, paused } = (value ?? {}) as { readonly [Key in keyof AgentPause]?: unknown };
   return typeof session === 'string' && typeof paused === 'boolean';
+}
+
+/**
+ * Resolves once nothing else of the activation is left to run: a condition is looked at when it is
+ * made, and again then.
+ */
+export function nextRound(): Promise<void> {
+  let looks = 0;
+  return condition(() => (looks += 1) > 1);
 }

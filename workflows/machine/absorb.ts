@@ -1,23 +1,23 @@
 // Absorbs an event into the state before anything is decided: the new head, the cost, which call
 // keeps failing.
-import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
+// Applies what a reply's calls change for later calls and for the run, and what they cost.
+import type { Append, BatchSummary, ModelResult, ToolContextState } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
-import { addSpend, type Rules } from '../contract/loop.ts';
-import type { Event, ModelEnded, ToolsRan } from './events.ts';
-import { absorbGraded } from './goals.ts';
-import type { HasChange, RunState } from './state.ts';
-import { toolContextAfter, withCallsSpend } from './calls.ts';
-import { pendingTokens } from './context.ts';
-import { countRepeats } from './repeats.ts';
+import { addSpend, type Rules, type Spend } from '../contract/loop.ts';
 import {
   absorbCollapsed,
   absorbCompacted,
   absorbPrepared,
   absorbWaited,
-  notePreparation,
   noteFailedHooks,
+  notePreparation,
   settlePrepared,
 } from './compactions.ts';
+import { pendingTokens } from './context.ts';
+import type { CallResult, Event, ModelEnded, ToolsRan } from './events.ts';
+import { absorbGraded } from './goals.ts';
+import { countRepeats } from './repeats.ts';
+import type { HasChange, RunState } from './state.ts';
 
 export function absorb(before: RunState, rules: Rules, event: Event, has: HasChange = () => true): RunState {
   const state = 'result' in event ? settlePrepared(before, event.result, has) : before;
@@ -174,4 +174,31 @@ function countFailures(failing: RunState['failing'], { calls, results }: ToolsRa
     ofThisReply = count !== null;
   });
   return count;
+}
+
+/** Adds what calls have spent on the small model (L86). */
+export function withCallsSpend(spend: Spend, results: readonly (CallResult | undefined)[]): Spend {
+  return results.reduce((sum, result) => (result?.facts.spend ? addSpend(sum, result.facts.spend) : sum), spend);
+}
+
+/** Adds the rules that a person gave the run; the context is as before where there are none. */
+export function withGranted(
+  context: ToolContextState | null,
+  granted: readonly string[] | undefined,
+): ToolContextState | null {
+  return granted === undefined ? context : { ...context, granted };
+}
+
+/**
+ * Applies the changes of context modifiers in the model's order, in whichever order the calls
+ * finished (L38). A result is undefined while its call has none.
+ */
+export function toolContextAfter(
+  before: ToolContextState | null,
+  results: readonly (CallResult | undefined)[],
+): ToolContextState | null {
+  return results.reduce<ToolContextState | null>((context, result) => {
+    const modify = result?.facts.modify;
+    return modify ? { ...context, ...modify } : context;
+  }, before);
 }

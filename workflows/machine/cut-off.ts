@@ -4,10 +4,9 @@ import type { BatchSummary, ModelResult } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import { summaryAppend } from './absorb.ts';
 import type { CutReply, ModelEnded, Move, Transition } from './events.ts';
-import { endIfBudgetSpent, isAtSessionBudget, modelLimits } from './limits.ts';
+import { endIfBudgetSpent, isAtSessionBudget, modelLimits, showError } from './limits.ts';
 import { outputCapOf } from './step-inputs.ts';
 import { tokensInUse } from './context.ts';
-import { showError } from './ends.ts';
 import type { HasChange, RunState } from './state.ts';
 
 type End = Extract<Move, { do: 'end' }>;

@@ -5,8 +5,15 @@ import { NOT_RUN_INTERRUPTED, NOT_RUN_SPENT } from '../contract/calls.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import { recoverCutReply, endOnCutReply, recoverRefusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
-import { endIfBudgetSpent, endIfTurnsSpent } from './limits.ts';
-import { notRunOutcomes, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
+import {
+  endIfBudgetSpent,
+  endIfTurnsSpent,
+  errorNotice,
+  notRunOutcomes,
+  showError,
+  stopNotice,
+  stopTerminal,
+} from './limits.ts';
 import { prepare, afterReactive, afterPreparation, blockIfTooClose, recoverTooLong } from './prepare.ts';
 import { endIfRepeating, tellRepeats } from './repeats.ts';
 import { afterGrading, endNaturally } from './goals.ts';

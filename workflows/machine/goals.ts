@@ -6,9 +6,8 @@ import { addSpend, estimateTokens, type Rules } from '../contract/loop.ts';
 import { present } from '../contract/present.ts';
 import type { UserMessage } from '../contract/session.ts';
 import { storePending } from './compactions.ts';
-import { showError } from './ends.ts';
+import { endIfBudgetSpent, showError } from './limits.ts';
 import type { Move } from './events.ts';
-import { endIfBudgetSpent } from './limits.ts';
 import type { RunState } from './state.ts';
 import { budgetInput } from './step-inputs.ts';
 

@@ -4,8 +4,7 @@
 import type { Rules } from '../contract/loop.ts';
 import { newestTokens, sumSavings, tokensWithoutStaged, tokensInUse } from './context.ts';
 import type { RoomCause, Move } from './events.ts';
-import { endIfBudgetSpent, isAtSessionBudget, isSpendableUsed, modelLimits } from './limits.ts';
-import { showError } from './ends.ts';
+import { endIfBudgetSpent, isAtSessionBudget, isSpendableUsed, modelLimits, showError } from './limits.ts';
 import type { RunState } from './state.ts';
 import { wrapUpIfNear } from './wrap-up.ts';
 import type { Append, CompactionResult } from '../contract/activities.ts';

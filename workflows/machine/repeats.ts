@@ -2,7 +2,7 @@
 // results. The model is told, then people are, and a bound ends the run (L34).
 import type { Append } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
-import { showError } from './ends.ts';
+import { showError } from './limits.ts';
 import type { Move, ToolsRan } from './events.ts';
 import type { HasChange, Repeats, RunState } from './state.ts';
 

@@ -6,8 +6,7 @@ import { addSpend, costOf, noUsage, type Rules, type RunLimit, type Spend, total
 import { tokensInUse } from './context.ts';
 import { endOnCutReply } from './cut-off.ts';
 import type { ModelEnded, Move } from './events.ts';
-import { findSpentBudget, endAtLimit, isSpendableUsed, modelLimits } from './limits.ts';
-import { notRunOutcomes, errorNotice } from './ends.ts';
+import { endAtLimit, errorNotice, findSpentBudget, isSpendableUsed, modelLimits, notRunOutcomes } from './limits.ts';
 import type { RunState } from './state.ts';
 
 /** Tokens that a reply is assumed to have: the size of the last one says nothing of the next. */

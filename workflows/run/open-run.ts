@@ -4,8 +4,7 @@ import type { Append, OpenRun, RunOpened, WorkspacePlace } from '../contract/act
 import type { StopCause } from '../contract/loop.ts';
 import { optionsSizeProblem } from '../contract/options-problem.ts';
 import { promptLimits, remainingGrant, withinGrant, withinPrompt } from '../delegated/grant.ts';
-import { showError, stopNotice } from '../machine/ends.ts';
-import { endAtLimit } from '../machine/limits.ts';
+import { endAtLimit, showError, stopNotice } from '../machine/limits.ts';
 import type { LoopEnd } from '../machine/loop.ts';
 import { initialState } from '../machine/state.ts';
 import { snipAppend, userAppends } from '../machine/transitions.ts';

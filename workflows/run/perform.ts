@@ -19,7 +19,7 @@ import { modelResultOf } from '../contract/model-call.ts';
 import { noSpend, type Rules, type Spend } from '../contract/loop.ts';
 import { collapseInput, compactionInput, modelInput, preparationInput, sideInput } from '../machine/step-inputs.ts';
 import type { Event, Move } from '../machine/events.ts';
-import { withGranted } from '../machine/calls.ts';
+import { withGranted } from '../machine/absorb.ts';
 import { gradingInput } from '../machine/goals.ts';
 import { isSpendableUsed, spendableLeft } from '../machine/limits.ts';
 import type { LoopPort } from '../machine/loop.ts';
@@ -30,8 +30,7 @@ import { runTools } from '../calls/run-tools.ts';
 import { notWaiting } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import { handOverSession, canHandOver } from '../session/handover.ts';
-import type { RunContext } from './run-context.ts';
-import { waitAtSessionBudget } from './wait-at-budget.ts';
+import { type RunContext, waitAtSessionBudget } from './run-context.ts';
 import { reportSeen, describePlace } from '../told/report-seen.ts';
 
 export function createPerform(context: RunContext): LoopPort['perform'] {

@@ -15,13 +15,13 @@ import {
 import type { AnswerRecord, PendingApproval } from '../contract/people.ts';
 import type { WaitingCall } from '../contract/waits.ts';
 import type { OpenAction, SteeringRecord } from '../contract/steered.ts';
-import type { AskedOnceSnapshot } from '../updates/asked-once.ts';
+import type { AskedOnceSnapshot } from '../updates/steered-log.ts';
 import type { AgentOrigin, DelegatedReport } from '../contract/delegation.ts';
 import type { CheckOut } from '../contract/fork.ts';
 import type { MoveRequest } from '../contract/hosts.ts';
 import type { AgentsCarry } from '../delegated/agents.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { billLate, type LateBill, type RunTaken } from '../delegated/spent.ts';
+import { billLate, type LateBill, type RunTaken } from '../delegated/shares.ts';
 import type { PausesCarry } from '../delegated/pauses.ts';
 import { type BringsOptions, type InboxSnapshot, keepPlaceUnlessGiven, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, WorkspacePlace } from '../contract/activities.ts';

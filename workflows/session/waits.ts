@@ -17,7 +17,7 @@ import {
 import type { AgentOrigin } from '../contract/delegation.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import { tellSession } from '../delegated/reports.ts';
-import { nextRound } from '../delegated/next-round.ts';
+import { nextRound } from '../delegated/pauses.ts';
 import type { RunState } from '../machine/state.ts';
 import { systemAppend } from '../machine/transitions.ts';
 import type { SteeredLog } from '../updates/steered-log.ts';

@@ -10,7 +10,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@temporalio/common';
-import { nextRound } from '../delegated/next-round.ts';
+import { nextRound } from '../delegated/pauses.ts';
 import { MEMO_KEY, type SessionInput, type SessionMemo } from '../contract/session.ts';
 import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } from '../contract/visibility.ts';
 

@@ -8,8 +8,7 @@ import { LONGEST_ID, UPDATES } from '../contract/session.ts';
 import { type GivenResult, LARGEST_GIVEN, type SilentWorkers } from '../contract/waits.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import type { Session } from '../session/session.ts';
-import { refuse } from './approvals.ts';
-import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
+import { refuse, UPDATE_DESCRIPTIONS } from './approvals.ts';
 
 export function handleResults(session: Session): void {
   const give = ({ call, result, by, system }: GivenResult): Promise<void> | undefined => {

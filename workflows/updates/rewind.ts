@@ -18,8 +18,7 @@ import { UPDATES } from '../contract/session.ts';
 import { isOnce, unwrapRequest, type Signature, type UpdateOnce } from '../contract/steered.ts';
 import { commitEntries } from '../run/commit-entries.ts';
 import type { Session } from '../session/session.ts';
-import { refuse } from './approvals.ts';
-import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
+import { refuse, UPDATE_DESCRIPTIONS } from './approvals.ts';
 
 type RewindUpdate = RewindRequest | UpdateOnce<RewindRequest>;
 

@@ -23,9 +23,8 @@ import { grantProblem } from '../delegated/grant.ts';
 import { sessionBudgetProblem } from '../session/budget.ts';
 import type { Session } from '../session/session.ts';
 import type { SteeredLog } from './steered-log.ts';
-import { refuse } from './approvals.ts';
+import { refuse, UPDATE_DESCRIPTIONS } from './approvals.ts';
 import { withRules } from './run-limits.ts';
-import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 const CLOSING_TEXT = 'the session is closing: nothing runs in it any more';
 

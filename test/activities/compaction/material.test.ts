@@ -1,8 +1,8 @@
 // What the small model reads of a conversation: material, in which nobody but us can say whose
 // words are whose.
 import { expect, test } from 'vitest';
-import { writeQuestion } from '../../../activities/compaction/questions.ts';
-import { fitText } from '../../../activities/compaction/fit-text.ts';
+import { writeQuestion } from '../../../activities/compaction/small-model.ts';
+import { fitText } from '../../../activities/compaction/blocks.ts';
 import { callBlock, outcome, outcomes, reply, user } from '../../support/transcript.ts';
 
 test('a tool result can neither speak as the user nor end the conversation (L10)', () => {

@@ -1,7 +1,7 @@
 // L42: a line about the batch that ran; no failure of the model is one of the run.
 import { APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
-import { summarizeBatch } from '../../../activities/compaction/summarize-batch.ts';
+import { summarizeBatch } from '../../../activities/compaction/summarize.ts';
 import { callBlock, outcome, outcomes, reply, textBlock, user } from '../../support/transcript.ts';
 import { attemptOf, compactionBench, saying, type Answer } from './support.ts';
 

@@ -1,7 +1,6 @@
 // Hooks at a session's start, before its stop, and at its end; and the handlers after it.
 import { expect, test } from 'vitest';
-import { runStopHooks } from '../../../activities/run-stop-hooks.ts';
-import { afterStop } from '../../../activities/after-stop.ts';
+import { afterStop, runStopHooks } from '../../../activities/after-stop.ts';
 import { commit } from '../../../activities/commit.ts';
 import type { AfterStopHandler, Deps } from '../../../activities/deps.ts';
 import type { HookConfig } from '../../../activities/hooks/hook-config.ts';

@@ -8,8 +8,7 @@ import { createBashOutputTool, createBashStopTool } from '../../../tools/builtin
 import { createBashTool } from '../../../tools/builtin/bash.ts';
 import { createBackground } from '../../../tools/builtin/shell/background.ts';
 import { planCall, prepareCall } from '../../../activities/calls/prepare.ts';
-import { isListed } from '../../../tools/listed.ts';
-import { createRegistry } from '../../../tools/registry.ts';
+import { createRegistry, isListed } from '../../../tools/registry.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { until } from '../../support/until.ts';

@@ -12,7 +12,7 @@ import {
   withoutReserved,
   type GrantedSession,
 } from '../../../workflows/delegated/grant.ts';
-import { billLate } from '../../../workflows/delegated/spent.ts';
+import { billLate } from '../../../workflows/delegated/shares.ts';
 import type { AgentOrigin, AgentWork } from '../../../workflows/contract/delegation.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Rules, type Spend } from '../../../workflows/contract/loop.ts';

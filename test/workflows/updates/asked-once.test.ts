@@ -1,7 +1,7 @@
 // An update counts once, over handovers too, and the memory of updates is bounded (L57 L61).
 import { expect, test } from 'vitest';
 import { unwrapRequest } from '../../../workflows/contract/steered.ts';
-import { AskedOnce } from '../../../workflows/updates/asked-once.ts';
+import { AskedOnce } from '../../../workflows/updates/steered-log.ts';
 
 const asked = (id: number, at = id) => ({ update: 'topUp', id: String(id), at, asked: { maxTurns: id }, by: 'ana' });
 

@@ -1,13 +1,12 @@
 // Keeps file tools inside the folders of a run, its workspace and the others: by the real path of
 // what exists, never by comparing prefixes. Every refusal is an ordinary failure that the model can
 // read (L34).
-import { lstatSync, realpathSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
-import { ToolFailure, type ToolContext } from '../../tool.ts';
+import { type Dirent, lstatSync, opendirSync, realpathSync } from 'node:fs';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { findDataFolder } from '../../../system/process/data-folders.ts';
-import { isInside, rootsOf } from '../../../system/process/places.ts';
-import { realPathOrNull } from './leaves-workspace.ts';
-import { quotePath, ifPresent, toFsFailure } from './fs-failures.ts';
+import { isInReach, isInside, type Reach, rootsOf } from '../../../system/process/places.ts';
+import { type ToolContext, ToolFailure } from '../../tool.ts';
+import { ifPresent, quotePath, toFsFailure } from './fs-failures.ts';
 
 export type Workspace = {
   /** An absolute real path. */
@@ -113,4 +112,94 @@ function findDeepestExisting(from: string, requested: string): { existing: strin
   } catch (error) {
     throw toFsFailure(error, requested);
   }
+}
+
+// Finds out whether a path that looks like one of the run's folders leads out of them through a
+// link. It is synchronous because it decides whether a call may start at once, and it looks at a
+// bounded number of names.
+const MOST_ENTRIES = 20_000;
+
+/**
+ * Tells whether one of the paths leads out of the run's folders. `forbidden` is Perdure's own data,
+ * which counts as outside wherever it lies, and so does every other data folder.
+ */
+export function leadsOutOfWorkspace(reach: Reach, paths: readonly ShellPath[], forbidden: string | undefined): boolean {
+  const hidden = forbidden === undefined ? null : realPathOrNull(forbidden);
+  const leaves = (path: string): boolean => {
+    const real = realPathOrNull(path);
+    if (real === null) return false;
+    if (!isInReach(reach, real) || findDataFolder(real, reach.cwd) !== null) return true;
+    return hidden !== null && isInside(hidden, real) && !isInside(hidden, reach.cwd);
+  };
+  const looked = new Map<string, readonly Dirent[] | null>();
+  const inFolder = (path: string): readonly Dirent[] | null => {
+    const known = looked.get(path) ?? listEntries(path);
+    looked.set(path, known);
+    return known;
+  };
+  const entriesLeave = ({ path, bare }: ShellPath): boolean =>
+    inFolder(path)?.some(
+      (entry) =>
+        (bare === true && entry.name.startsWith('-')) || (entry.isSymbolicLink() && leaves(join(path, entry.name))),
+    ) ?? true;
+  return paths.some((each) => leaves(each.path) || (each.entries && entriesLeave(each)));
+}
+
+/** Lists a folder; null when it has more entries than may be looked at, which counts as doubt. */
+function listEntries(path: string): readonly Dirent[] | null {
+  const found: Dirent[] = [];
+  try {
+    const folder = opendirSync(path, { bufferSize: 1_000 });
+    try {
+      for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+        if (found.push(entry) > MOST_ENTRIES) return null;
+      }
+    } finally {
+      folder.closeSync();
+    }
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+  }
+  return found;
+}
+
+/** Returns null for a path that cannot be reached: the command will not reach it either. */
+export function realPathOrNull(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (isUnreachable(error)) return null;
+    throw error;
+  }
+}
+
+function isUnreachable(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG'].includes(
+    (error as NodeJS.ErrnoException).code ?? '',
+  );
+}
+
+export type ShellPath = {
+  readonly path: string;
+  /** The content of the path, if it is a folder, is meant too. */
+  readonly entries: boolean;
+  /** The names of the entries are put where an option may stand. */
+  readonly bare?: true;
+};
+
+// Converts paths between the workspace root, which rules and confinement are about, and the working
+// directory, which the model writes them from (L38).
+type WorkingPlace = { readonly cwd: string; readonly dir: string };
+
+/** Turns a path as it was written into one from the root. */
+export function fromRoot(path: string, { cwd, dir }: WorkingPlace): string {
+  return dir === cwd || isAbsolute(path) ? path : join(relative(cwd, dir), path);
+}
+
+/**
+ * Turns a name relative to the root into one that the model can give back: relative to the working
+ * directory.
+ */
+export function toDir({ cwd, dir }: WorkingPlace): (name: string) => string {
+  return dir === cwd ? (name) => name : (name) => relative(dir, join(cwd, name));
 }

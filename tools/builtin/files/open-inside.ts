@@ -1,14 +1,16 @@
 // Opens what `confine` found, and checks what was really opened: between the two, a folder may have
 // been swapped for a link. Only regular files and folders are ever opened; a fifo would block, a
 // device may act.
+// The facts that tell one state of a file from another without reading it (L43).
 import { constants, lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { ToolFailure } from '../../failures.ts';
 import { OpenFile } from '../../../system/open-file.ts';
 import { hasProc } from '../../../system/process/proc.ts';
-import { type ConfinedPath, type Workspace, findRoot } from './confine.ts';
-import { toFsFailure, quotePath, ifPresent } from './fs-failures.ts';
 import { codeOf } from '../../../system/text.ts';
+import type { SeenFile } from '../../../workflows/contract/activities.ts';
+import { ToolFailure } from '../../failures.ts';
+import { type ConfinedPath, findRoot, type Workspace } from './confine.ts';
+import { ifPresent, quotePath, toFsFailure } from './fs-failures.ts';
 import { findLikeName, type LikeName } from './lookalikes.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -132,3 +134,20 @@ export function requireSame(found: Stats | null, meant: Stats, path: string): vo
 
 const createReplacedFailure = (path: string): ToolFailure =>
   new ToolFailure(`${quotePath(path)} was replaced by something else while it was being used.`);
+
+export function toSeenFile(path: string, { mtimeMs, size }: Stats): SeenFile {
+  return { path, mtimeMs, size };
+}
+
+/**
+ * Reads the facts of a file: `gone` when it does not exist, null when that cannot be found out.
+ * Never throws.
+ */
+export function readFileFacts(path: string): SeenFile | null {
+  try {
+    return toSeenFile(path, lstatSync(path));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? { path, mtimeMs: 0, size: 0, gone: true } : null;
+  }
+}

@@ -13,8 +13,7 @@ import { ToolFailure } from '../../tool.ts';
 import type { ConfinedPath, Workspace } from './confine.ts';
 import { ifPresent, toFsFailure, quotePath, describeSystemError } from './fs-failures.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
-import { entryPath, openFolder, requireAt, requireFile, requireEntry, requireSame } from './open-inside.ts';
-import { toSeenFile } from './file-facts.ts';
+import { entryPath, openFolder, requireAt, requireEntry, requireFile, requireSame, toSeenFile } from './open-inside.ts';
 
 type WriteOptions = {
   /** Awaited just before the file changes: a worker that was frozen meanwhile writes nothing. */

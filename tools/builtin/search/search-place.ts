@@ -7,10 +7,9 @@ import type { ToolContext } from '../../tool.ts';
 import { ToolFailure } from '../../failures.ts';
 import { isDataFolder } from '../../../system/process/data-folders.ts';
 import { foldersUp, isInside } from '../../../system/process/places.ts';
-import { confine, type Workspace } from '../files/confine.ts';
-import { toDir } from '../files/working-paths.ts';
+import { confine, toDir, type Workspace } from '../files/confine.ts';
 import { quotePath, toFsFailure } from '../files/fs-failures.ts';
-import { refuseCostly } from './braces.ts';
+import { refuseCostly } from './glob-match.ts';
 
 export type SearchPlace = {
   /** The workspace, or the other folder of the run that the place lies in. */

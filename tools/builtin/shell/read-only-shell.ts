@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { isInReach, type Reach } from '../../../system/process/places.ts';
 import { parseShell } from './parse-shell.ts';
 import type { ShellRedirect, ShellWord, SimpleCommand } from '../../shell-command.ts';
-import type { ShellPath } from '../files/leaves-workspace.ts';
+import type { ShellPath } from '../files/confine.ts';
 
 export type ShellJudgement =
   /**

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createGlobMatcher } from '../../../../tools/builtin/search/glob-match.ts';
-import { expandBraces } from '../../../../tools/builtin/search/braces.ts';
+import { createGlobMatcher, expandBraces } from '../../../../tools/builtin/search/glob-match.ts';
 
 test.each([
   ['*.ts', 'a.ts', true],
