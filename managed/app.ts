@@ -120,7 +120,7 @@ function refuseLarger(bytes: number): never {
 
 const isUpload = (request: Request['req']): boolean =>
   request.method === 'POST' &&
-  request.path.endsWith('/files') &&
+  /\/(?:files|skills|skills\/[^/]+\/versions)$/.test(request.path) &&
   /^multipart\/form-data/i.test(request.header('content-type') ?? '');
 
 async function requestOf(

@@ -23,6 +23,7 @@ import { formatMicros, newId } from './ids.ts';
 import { LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import { memoryHandlers } from './memory/handlers.ts';
 import { MemoryStores } from './memory/stores.ts';
+import { modelHandlers } from './models.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen, placeOf, placeOfDated } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import {
@@ -38,6 +39,8 @@ import {
 } from './request.ts';
 import { reserveId, reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
+import { skillHandlers } from './skills/handlers.ts';
+import { SkillResources } from './skills/skill-resources.ts';
 import { type FoundSession, statusOf } from './session-status.ts';
 import { Sessions } from './sessions.ts';
 import * as agentShapes from './shapes/agents.ts';
@@ -56,9 +59,10 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): AllParts
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const memoryStores = new MemoryStores(stored, ports.now);
+  const skills = new SkillResources(stored.skills, ports.now);
   const timelines = new Timelines(ports);
   const files = new FileResources(ports);
-  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, timelines });
+  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, skills, timelines });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
   const queues = new WorkQueues(ports);
   const { leases, leaseMs, now } = ports;
@@ -66,7 +70,7 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): AllParts
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
   const deployments = new Deployments({ stored, agents, sessions, files, now });
-  const own = { agents, environments, files, memoryStores, timelines, sessions, threads, bus, queues, work };
+  const own = { agents, environments, files, memoryStores, skills, timelines, sessions, threads, bus, queues, work };
   const parts = { ports, stored, ...own, deployments, cursors: sealing };
   return { ...parts, runs: new DeploymentRuns(parts) };
 }
@@ -82,6 +86,8 @@ export function createHandlers(parts: AllParts): Readonly<Record<ServedName, Han
     ...memoryHandlers(parts),
     ...fileHandlers(parts),
     ...deploymentHandlers(parts),
+    ...skillHandlers(parts),
+    ...modelHandlers(parts.ports),
   };
 }
 

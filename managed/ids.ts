@@ -14,6 +14,8 @@ export type Prefix =
   | 'mem'
   | 'memver'
   | 'file'
+  | 'skill'
+  | 'skillver'
   | 'sesrsc'
   | 'depl'
   | 'drun'
@@ -33,6 +35,8 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
   mem: /^mem_[0-9a-z]{26}$/,
   memver: /^memver_[0-9a-z]{26}$/,
   file: /^file_[0-9a-z]{26}$/,
+  skill: /^skill_[0-9a-z]{26}$/,
+  skillver: /^skillver_[0-9a-z]{26}$/,
   sesrsc: /^sesrsc_[0-9a-z]{26}$/,
   depl: /^depl_[0-9a-z]{26}$/,
   drun: /^drun_[0-9a-z]{26}$/,

@@ -185,7 +185,9 @@ export function rosterOf({ multiagent }: Pick<BetaManagedAgentsSessionAgent, 'mu
 }
 
 /** Threads work on the workers of this deployment alone (G68). */
-export function refuseRoster({ config }: BetaEnvironment): void {
+export function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
   if (config.type === 'self_hosted')
     throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
+  const skilled = rosterOf(agent).find(({ id, skills }) => skills.length > 0 && id !== agent.id);
+  if (skilled) throw unsupported('agent', `agent ${skilled.id} of the roster has skills`);
 }

@@ -10,10 +10,10 @@ import type {
 import { present } from '../client/faces/basics.ts';
 import { optionsProblem } from '../client/faces/options.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { Hash, SessionId } from '../client/faces/types.ts';
+import type { Hash, RunOptions, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
-import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
+import { type Agents, type Overrides, withOverrides } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
 import { type Environments, refuseWithoutServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
@@ -27,10 +27,12 @@ import type { Timeline, Timelines } from './events/timelines.ts';
 import { diffLabels, earlyUpdates, noteUpdate, withNewAgents } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
+import type { ResourceParams } from './shapes/files.ts';
+import { chooseSkills, readSkills } from './skills/attach.ts';
+import type { SkillResources } from './skills/skill-resources.ts';
 import { sortByCreation } from './pages.ts';
-import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
-import { defineRoster, refuseRoster, rosterOf } from './rosters.ts';
+import { refuseRoster, rosterOf } from './rosters.ts';
 import {
   endOutside,
   type Extension,
@@ -42,13 +44,7 @@ import {
   perdureFacts,
   statusOf,
 } from './session-status.ts';
-import {
-  type AgentChoice,
-  isWithin,
-  type sessionCreate,
-  type sessionList,
-  type sessionUpdate,
-} from './shapes/sessions.ts';
+import { isWithin, type sessionCreate, type sessionList, type sessionUpdate } from './shapes/sessions.ts';
 
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
@@ -62,6 +58,7 @@ export type SessionParts = {
   readonly agents: Agents;
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
+  readonly skills: SkillResources;
   readonly files: FileResources;
   readonly timelines: Timelines;
 };
@@ -95,7 +92,7 @@ export class Sessions {
     const isCloud = environment.config.type === 'cloud';
     const budget = body.budget?.max_list_cost.amount;
     const hash = await stored.putSessionAgent(agent);
-    if (!isRepeated) await this.#parts.files.attachAll(id, by, body.resources ?? []);
+    if (!isRepeated) await this.#attach(id, by, agent, body.resources ?? []);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -131,12 +128,12 @@ export class Sessions {
     refuseUnservedParts(body);
     const { environments, memoryStores } = this.#parts;
     const environment = await environments.requireOpen(body.environment_id);
-    const agent = await this.#chooseAgent(body.agent);
-    if (rosterOf(agent).length > 0) refuseRoster(environment);
+    const agent = await this.#parts.agents.choose(body.agent);
+    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
     if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
     const requested = body.resources ?? [];
     const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
-    this.#refuseWrongAgent(agent, environment, { session: id, resources });
+    await this.#refuseWrongAgent(agent, environment, { session: id, resources });
     const isCloud = environment.config.type === 'cloud';
     if (requested.some(({ type }) => type !== 'memory_store') && !isCloud)
       throw invalid(ELSEWHERE, 'resources', 'self_hosted_resources_unsupported');
@@ -144,16 +141,35 @@ export class Sessions {
   }
 
   /** Throws ManagedError for an agent whose runs could not open in the environment. */
-  #refuseWrongAgent(
+  async #refuseWrongAgent(
     agent: BetaManagedAgentsSessionAgent,
     environment: BetaEnvironment,
     place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources'>,
-  ): void {
+  ): Promise<void> {
     if ([agent, ...rosterOf(agent)].some(({ mcp_servers }) => mcp_servers.length > 0))
       refuseWithoutServers(environment);
-    const { workerTools } = this.#parts.ports;
-    const problem = optionsProblem(optionsOfAgent(agent, environment, { ...place, cwd: '/', workerTools }));
+    const { stored, ports } = this.#parts;
+    const skills = await readSkills(stored.skills, agent.skills);
+    const { workerTools } = ports;
+    const options = optionsOfAgent(agent, environment, { ...place, cwd: '/', skills, workerTools });
+    if (skills.length > 0) requireReader(options);
+    const problem = optionsProblem(options);
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+  }
+
+  /** Attaches files and skills to a session that is about to be created. Throws ManagedError. */
+  async #attach(
+    id: string,
+    by: string,
+    { skills: chosen }: BetaManagedAgentsSessionAgent,
+    requested: readonly ResourceParams[],
+  ): Promise<void> {
+    const { files, skills, stored } = this.#parts;
+    await files.attachAll(id, by, requested);
+    const versions = chosen.map(({ version }) => version);
+    await skills.hold(id, by, versions);
+    // One that was deleted before it was held may be gone at any time.
+    await chooseSkills(stored.skills, chosen, 'agent.skills');
   }
 
   /** Throws ManagedError unless files can be attached to the session. */
@@ -161,24 +177,6 @@ export class Sessions {
     const item = await this.item(id);
     refuseArchived(id, item);
     if (item.hasFiles !== true) throw invalid(ELSEWHERE);
-  }
-
-  /** Returns the agent as the session has it: a version, with what the request overrides. */
-  async #chooseAgent(choice: AgentChoice): Promise<BetaManagedAgentsSessionAgent> {
-    const { id, version } = typeof choice === 'string' ? { id: choice, version: undefined } : choice;
-    const {
-      archived_at,
-      created_at: _,
-      updated_at: __,
-      metadata: ___,
-      multiagent,
-      ...agent
-    } = await this.#parts.agents.retrieve(id, version);
-    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent', 'agent_archived');
-    const isOverridden = typeof choice === 'object' && choice.type === 'agent_with_overrides';
-    const own = withOverrides({ ...agent, multiagent: null }, isOverridden ? choice : {});
-    const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
-    return { ...own, multiagent: await defineRoster(multiagent, own, read) };
   }
 
   /** Throws ManagedError 404. */
@@ -283,7 +281,7 @@ export class Sessions {
       );
     const own = await stored.sessionAgent(item.agent);
     const agent = withOverrides(own, changes);
-    this.#refuseWrongAgent(agent, await this.environmentOf(item), {
+    await this.#refuseWrongAgent(agent, await this.environmentOf(item), {
       session: id,
       ...present({ resources: item.resources }),
     });
@@ -365,11 +363,13 @@ export class Sessions {
     const log = this.#parts.stored.sessionLog(id);
     // Before nobody can ask for it again, and after nothing can be attached to it.
     await this.#parts.files.release(id, by);
+    await this.#parts.skills.release(id, by);
     await log.append(by, (all) => {
       const now = all.get(id);
       return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;
     });
     await this.#parts.files.release(id, by);
+    await this.#parts.skills.release(id, by);
     // A first message may have begun the workflow meanwhile, which is looked at then.
     if ((await log.read()).has(id)) await this.delete(id, by);
   }
@@ -478,19 +478,10 @@ export class Sessions {
 const ELSEWHERE =
   'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
 
-type Overrides = Omit<Extract<AgentChoice, { type: 'agent_with_overrides' }>, 'type' | 'id' | 'version'>;
-
-function withOverrides(own: BetaManagedAgentsSessionAgent, choice: Overrides): BetaManagedAgentsSessionAgent {
-  refuseUnserved(choice, 'agent.');
-  const changed: BetaManagedAgentsSessionAgent = {
-    ...own,
-    ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
-    ...(choice.system !== undefined && { system: choice.system }),
-    ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
-    ...(choice.mcp_servers !== undefined && { mcp_servers: choice.mcp_servers }),
-  };
-  refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
-  return changed;
+/** A model reads its skills by a tool. Throws ManagedError. */
+function requireReader({ tools = [] }: RunOptions): void {
+  if (tools.some((name) => name === 'read' || name === 'bash')) return;
+  throw invalid('agent: its skills are read by the tool read or bash: enable one of them', 'agent');
 }
 
 /** Foreign clients match these words. */

@@ -11,7 +11,7 @@ import type {
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { parseStored, StoreError } from '../../client/faces/sessions.ts';
-import { Memories, MEMORY_STORES, ResourceLog } from '../../client/faces/stored.ts';
+import { Memories, MEMORY_STORES, ResourceLog, Skills } from '../../client/faces/stored.ts';
 import type { Hash, MessageBody, Resources, SessionLabels, Store } from '../../client/faces/types.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 
@@ -130,6 +130,7 @@ export class ManagedStore {
   readonly memoryStores: ResourceLog<MemoryStoreItem>;
   readonly deployments: ResourceLog<DeploymentItem>;
   readonly deploymentRuns: ResourceLog<DeploymentRunItem>;
+  readonly skills: Skills;
   readonly #sessions: readonly ResourceLog<SessionItem>[];
   readonly #memories = new RecentMap<string, Memories>(MOST_OPEN_STORES);
   readonly #store: Store;
@@ -143,6 +144,7 @@ export class ManagedStore {
     this.agents = new ResourceLog({ store, name: 'agents', now });
     this.environments = new ResourceLog({ store, name: 'environments', now });
     this.environmentKeys = new ResourceLog({ store, name: 'environment-keys', now });
+    this.skills = new Skills(store, now);
     this.memoryStores = new ResourceLog({ store, name: MEMORY_STORES, now });
     this.deployments = new ResourceLog({ store, name: 'deployments', now });
     this.deploymentRuns = new ResourceLog({ store, name: 'deployment-runs', now, forget: forgetRuns });

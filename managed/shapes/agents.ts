@@ -194,6 +194,7 @@ const page = {
 
 export const agentRetrieve = z.strictObject({ version: wholeNumber(1, 999_999_999).optional() });
 export const pageQuery = z.strictObject(page);
+export const skillList = pageQuery.extend({ source: z.string().nullable().optional() });
 export const listQuery = z.strictObject({ ...page, include_archived: flag.optional() });
 export const agentList = listQuery.extend({
   'created_at[gte]': moment.optional(),

@@ -47,7 +47,8 @@ export const userMessage = z.strictObject({
   content: z.array(block).min(1).max(MOST_BLOCKS),
 });
 
-const MOST_RUBRIC = 262_144;
+/** Characters. */
+export const MOST_RUBRIC = 262_144;
 const MOST_ITERATIONS = 20;
 
 export const defineOutcome = z.strictObject({
