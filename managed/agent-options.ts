@@ -25,6 +25,7 @@ type AgentPlace = {
   readonly session: string;
   readonly cwd: string;
   readonly resources?: SessionItem['resources'];
+  readonly vaults?: SessionItem['vaults'];
   readonly budget?: string | undefined;
   /** Whether runs show files that are attached to the session (G66). */
   readonly hasFiles?: boolean | undefined;
@@ -38,13 +39,13 @@ type AgentPlace = {
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  { session, cwd, budget, hasFiles, workerTools, resources }: AgentPlace,
+  { session, cwd, budget, hasFiles, workerTools, resources, vaults }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
   const isBoxed = config.type === 'self_hosted';
   const enabled = enabledTools(agent, offline);
   const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, enabled, isBoxed ? workerTools : []);
-  const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools) : [];
+  const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools, vaults) : [];
   const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
     cwd,

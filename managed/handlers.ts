@@ -43,6 +43,8 @@ import { parseBody, parseQuery } from './shapes/parse.ts';
 import * as shapes from './shapes/sessions.ts';
 import type { ServedName } from './surface.ts';
 import { idOfThread, Threads } from './threads.ts';
+import { vaultHandlers } from './vaults/handlers.ts';
+import { VaultResources } from './vaults/vaults.ts';
 import { workHandlers } from './work/handlers.ts';
 import { listForWorker, offerToWorker } from './work/view.ts';
 import { Work } from './work/work.ts';
@@ -51,16 +53,17 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const memoryStores = new MemoryStores(stored, ports.now);
+  const vaults = new VaultResources(ports);
   const timelines = new Timelines(ports);
   const files = new FileResources(ports);
-  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, timelines });
+  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, vaults, timelines });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
   const queues = new WorkQueues(ports);
   const { leases, leaseMs, now } = ports;
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
-  const own = { agents, environments, files, memoryStores, timelines, sessions, threads, bus, queues, work };
+  const own = { agents, environments, files, memoryStores, vaults, timelines, sessions, threads, bus, queues, work };
   return { ports, stored, ...own, cursors: sealing };
 }
 
@@ -73,6 +76,7 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...eventHandlers(parts),
     ...threadHandlers(parts),
     ...memoryHandlers(parts),
+    ...vaultHandlers(parts),
     ...fileHandlers(parts),
   };
 }

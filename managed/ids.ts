@@ -5,7 +5,20 @@ import { createHash } from 'node:crypto';
 import { RANDOM_NAME_LENGTH, randomName } from '../system/random-name.ts';
 
 export type Prefix =
-  'agent' | 'env' | 'sesn' | 'sevt' | 'sthr' | 'work' | 'memstore' | 'mem' | 'memver' | 'file' | 'sesrsc' | 'req';
+  | 'agent'
+  | 'env'
+  | 'sesn'
+  | 'sevt'
+  | 'sthr'
+  | 'work'
+  | 'memstore'
+  | 'mem'
+  | 'memver'
+  | 'file'
+  | 'sesrsc'
+  | 'vlt'
+  | 'vcrd'
+  | 'req';
 
 /** Makes a new random id. */
 export const newId = (prefix: Prefix): string => `${prefix}_${randomName()}`;
@@ -22,6 +35,8 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
   memver: /^memver_[0-9a-z]{26}$/,
   file: /^file_[0-9a-z]{26}$/,
   sesrsc: /^sesrsc_[0-9a-z]{26}$/,
+  vlt: /^vlt_[0-9a-z]{26}$/,
+  vcrd: /^vcrd_[0-9a-z]{26}$/,
   req: /^req_[0-9a-z]{26}$/,
 };
 

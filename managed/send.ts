@@ -346,6 +346,7 @@ async function openTurn(
     session,
     cwd,
     resources: item.resources,
+    vaults: item.vaults,
     budget: item.budget,
     hasFiles: item.hasFiles,
     workerTools: ports.workerTools,

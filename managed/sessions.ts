@@ -46,6 +46,7 @@ import {
   type sessionList,
   type sessionUpdate,
 } from './shapes/sessions.ts';
+import { requireVaults, type VaultResources } from './vaults/vaults.ts';
 
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
@@ -56,6 +57,7 @@ export type SessionParts = {
   readonly agents: Agents;
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
+  readonly vaults: VaultResources;
   readonly files: FileResources;
   readonly timelines: Timelines;
 };
@@ -80,7 +82,6 @@ export class Sessions {
 
   /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
   async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
-    refuseUnservedParts(body);
     const { stored, environments, memoryStores, ports } = this.#parts;
     const environment = await environments.retrieve(body.environment_id);
     if (environment.archived_at !== null)
@@ -97,9 +98,11 @@ export class Sessions {
     const requested = body.resources ?? [];
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
     const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
+    const { vault_ids: vaults = [] } = body;
+    if (!isRepeated) await requireVaults(this.#parts.vaults, vaults);
     const { workerTools } = ports;
     const problem = optionsProblem(
-      optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, workerTools }),
+      optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, vaults, workerTools }),
     );
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
     const isCloud = environment.config.type === 'cloud';
@@ -118,6 +121,7 @@ export class Sessions {
       agentVersion: agent.version,
       agent: hash,
       ...(resources.length > 0 && { resources }),
+      ...(vaults.length > 0 && { vaults }),
       ...(budget !== undefined && { budget }),
       ...(isCloud && { hasFiles: true }),
       isStarted: false,
@@ -204,7 +208,7 @@ export class Sessions {
       title: item.title,
       updated_at: formatTime(item.updatedAt),
       usage: usageOf(spending),
-      vault_ids: [],
+      vault_ids: [...(item.vaults ?? [])],
       ...perdureFacts(description),
     } satisfies BetaManagedAgentsSession & Extension;
   }
@@ -476,13 +480,8 @@ const attachesStore = ({ resources = [] }: SessionItem, id: string): boolean =>
 const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
-/** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
-function refuseUnservedParts(body: {
-  readonly vault_ids?: unknown;
-  readonly agent?: unknown;
-  readonly environment_id?: string;
-}): void {
-  if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
-  if (body.environment_id === undefined && isPresent(body.agent))
-    throw unsupported('agent', 'a session’s agent cannot be changed yet: create another session');
+/** Refuses by name what cannot be changed of a session (G4). Throws ManagedError. */
+function refuseUnservedParts({ vault_ids, agent }: z.output<typeof sessionUpdate>): void {
+  if (isPresent(vault_ids)) throw unsupported('vault_ids', 'a session keeps the vaults that it was created with');
+  if (isPresent(agent)) throw unsupported('agent', 'a session’s agent cannot be changed yet: create another session');
 }

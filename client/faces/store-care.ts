@@ -20,3 +20,4 @@ export { Files } from '../../store/values/files.ts';
 export { findKeptMemories } from '../../store/memories/kept-memories.ts';
 export { HostedSessions } from '../../store/hosted-sessions.ts';
 export { openStore } from '../../store/values/open-store.ts';
+export { findKeptSecrets } from '../../store/vaults/vaults.ts';

@@ -38,6 +38,8 @@ export type SessionItem = {
   readonly agent: Hash;
   /** What is attached to the session; absent where nothing is. */
   readonly resources?: readonly BetaManagedAgentsMemoryStoreResource[];
+  /** The vaults whose credentials its MCP servers get; absent without any. */
+  readonly vaults?: readonly string[];
   /** Cents of US dollars (G69); absent without a budget. */
   readonly budget?: string;
   /**

@@ -26,7 +26,17 @@ async function seeded({ client, ask }: Face) {
   const { memoryStores } = client.beta;
   const { id: store } = await memoryStores.create({ name: 'Notes' });
   const memory = await memoryStores.memories.create(store, { path: '/a', content: 'a' });
-  const ids = { agent: agent.id, environment: own.id, session: session.id, file: file.id };
+  const vault = await client.beta.vaults.create({ display_name: 'Ana' });
+  const auth = { type: 'mcp_oauth', mcp_server_url: 'https://example.com/mcp', access_token: 'token' } as const;
+  const credential = await client.beta.vaults.credentials.create(vault.id, { auth });
+  const ids = {
+    vault: vault.id,
+    credential: credential.id,
+    agent: agent.id,
+    environment: own.id,
+    session: session.id,
+    file: file.id,
+  };
   return { ...ids, store, memory: memory.id, version: memory.memory_version_id, key };
 }
 
@@ -42,6 +52,8 @@ function stringFor({ agent, environment, session, ...own }: Seeded, name: string
   if (/memory_?store/i.test(name)) return own.store;
   if (/memory_?version/i.test(name)) return own.version;
   if (/memory/i.test(name)) return own.memory;
+  if (/vault/i.test(name)) return own.vault;
+  if (/credential/i.test(name)) return own.credential;
   if (/file|^ids$/i.test(name)) return own.file;
   if (name === 'path') return dice.pick(['/a', '/a/b', `/n/${dice.nat(99)}`]);
   if (name === 'path_prefix') return dice.pick(['/', '/n/']);

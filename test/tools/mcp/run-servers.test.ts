@@ -8,6 +8,9 @@ import { createRunServers } from '../../../tools/mcp/run-servers.ts';
 import type { RunServersOptions } from '../../../tools/mcp/server-pool.ts';
 import type { KnownServers } from '../../../tools/mcp/servers.ts';
 import type { RunServer, ServerToolConfig } from '../../../workflows/contract/mcp-servers.ts';
+import { Vaults } from '../../../store/vaults/vaults.ts';
+import { memoryKeys } from '../../support/memory-keys.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { anyContext } from '../../support/mcp/servers.ts';
 import { everythingAt, noSandbox, oddAddress } from '../../support/mcp/addresses.ts';
 import { openServers } from '../../../tools/mcp/open-servers.ts';
@@ -32,6 +35,7 @@ function opened(known: KnownServers, options: Partial<RunServersOptions> = {}, b
     log: (_, line) => void logged.push(line),
     bounds: { backoffMs: 60_000, mostBackoffMs: 60_000 },
     known,
+    vaults: new Vaults({ store: memoryStore(), now: Date.now, keys: memoryKeys() }),
     ...options,
   });
   onTestFinished(() => servers.close());
