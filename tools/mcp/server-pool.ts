@@ -39,7 +39,7 @@ import { reasonOf } from '../../system/text.ts';
 const MOST_KEPT = 500;
 /** Milliseconds without a use after which a connection ends. */
 const IDLE_MS = 5 * 60_000;
-/** Milliseconds for which a look into vaults is good enough. */
+/** Milliseconds for which a look into vaults is good enough between two replies. */
 const LOOK_MS = 2_000;
 const REMEDY = 'only the configuration of the worker can allow it ("managed.mcpServers")';
 
@@ -79,11 +79,11 @@ export class ServerPool {
   }
 
   /** Looks which credentials the vaults of runs have. Throws StoreError. */
-  async look(servers: Servers): Promise<void> {
+  async look(servers: Servers, maxAgeMs = LOOK_MS): Promise<void> {
     await Promise.all(
       servers.map(async (server) => {
         if (!server.vaults?.length) return;
-        const found = await this.#options.vaults.find(server.vaults, new URL(server.url).href, LOOK_MS);
+        const found = await this.#options.vaults.find(server.vaults, new URL(server.url).href, maxAgeMs);
         this.#found.set(lookOf(server), found);
       }),
     );
@@ -91,7 +91,7 @@ export class ServerPool {
 
   /** Looks into vaults again, and waits for lists, in bounds. Never throws. */
   async refresh(servers: Servers): Promise<void> {
-    await this.look(servers).catch((error: unknown) => {
+    await this.look(servers, 0).catch((error: unknown) => {
       this.#options.log('warn', `vaults could not be read: ${reasonOf(error)}`);
     });
     await Promise.all(this.#find(servers).map((server) => server.refresh()));
