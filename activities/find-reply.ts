@@ -3,8 +3,7 @@
 import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { ModelDeps } from './model-deps.ts';
-import { announceEntries, endWithResult, announceBoundary, endIfThrows } from '../store/live/tell.ts';
-import { retellReply } from '../store/live/retell.ts';
+import { announceBoundary, announceEntries, endIfThrows, endWithResult, retellReply } from '../store/live/tell.ts';
 import type { LiveWriter } from '../store/live/events.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { observableMessage } from './model/store-reply.ts';

@@ -13,7 +13,7 @@ import type { Entry } from '../store/log/entries.ts';
 import type { LiveWriter } from '../store/live/events.ts';
 import { announceEntries, endIfThrows, endWithResult } from '../store/live/tell.ts';
 import { type ExtendedView, entriesOf } from '../store/transcript/transcripts.ts';
-import { parseStructuredOutput } from '../store/view/structured-output.ts';
+import { parseStructuredOutput } from '../store/view/result.ts';
 import { wellFormedText } from '../system/text.ts';
 import { confine } from '../tools/builtin/files/confine.ts';
 import { openFile, readStart } from '../tools/builtin/files/open-inside.ts';

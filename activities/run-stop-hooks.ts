@@ -11,7 +11,7 @@ import { endIfThrows } from '../store/live/tell.ts';
 import { systemPartsOf } from '../store/system-prompt.ts';
 import { createBodyReader } from '../store/log/bodies.ts';
 import { renderEntries } from '../store/view/render-entries.ts';
-import { finalText } from '../store/view/final-text.ts';
+import { finalText } from '../store/view/result.ts';
 
 /**
  * Asks the hooks. An attempt that was stopped answers `passed`: the person who stopped it decides

@@ -35,8 +35,9 @@ const BEATS = 100;
 export async function measureManaged(load: ManagedLoad, say: Say): Promise<readonly PageRow[]> {
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   // Notes are another call after each turn.
-  await mkdir(join(root, 'perdure'));
-  await writeFile(join(root, 'perdure', 'perdure.config.mjs'), 'export default { memory: false };\n');
+  const config = join(root, 'config');
+  await mkdir(join(config, 'perdure'), { recursive: true });
+  await writeFile(join(config, 'perdure', 'perdure.config.mjs'), 'export default { memory: false };\n');
   const model = await startScriptedModel({
     script: (request) =>
       lastUserText(request) === WORK || request.messages.length > 2
@@ -47,7 +48,7 @@ export async function measureManaged(load: ManagedLoad, say: Say): Promise<reado
   const env = {
     ...process.env,
     PERDURE_DATA: join(root, 'data'),
-    XDG_CONFIG_HOME: root,
+    XDG_CONFIG_HOME: config,
     NO_COLOR: '1',
     ANTHROPIC_API_KEY: 'bench',
     ANTHROPIC_BASE_URL: model.url,
@@ -104,6 +105,10 @@ async function startSessions({ client }: Face, load: ManagedLoad, say: Say): Pro
   const idle = await many(load.idle, 'Rest.');
   for (const id of idle) while ((await client.beta.sessions.retrieve(id)).status !== 'idle') await sleep(100);
   const working = await many(load.working, WORK);
+  for (const id of working) {
+    const { status } = await client.beta.sessions.retrieve(id);
+    if (status !== 'running') throw new Error(`session ${id} does not work: it is ${status}`);
+  }
   say(
     `${idle.length} idle and ${working.length} working after ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`,
   );
@@ -185,9 +190,12 @@ async function measureQueue(face: Face, say: Say): Promise<readonly PageRow[]> {
 /** Counts the events of the history of an item's first lease. */
 async function countEvents(env: NodeJS.ProcessEnv, work: string): Promise<number> {
   const { temporal, close } = await openWholeServer({ env });
-  const { historyLength } = await temporal.client.workflow.getHandle(leaseId({ work, g: 1 })).describe();
+  const lease = temporal.client.workflow.getHandle(leaseId({ work, g: 1 }));
+  let described = await lease.describe();
+  // Its start is another event once it was taken up.
+  while (described.raw.pendingWorkflowTask) described = await lease.describe();
   await close();
-  return historyLength;
+  return described.historyLength;
 }
 
 type Request = (n: number) => PromiseLike<unknown>;

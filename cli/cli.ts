@@ -10,9 +10,8 @@ import { BottomArea } from './terminal/bottom-area.ts';
 import { UsageError } from './errors.ts';
 import type { Hands, Input, Keyboard } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
-import { createPersonsEditor } from './typing/persons-editor.ts';
+import { createPersonsEditor, suspendJob } from './typing/persons-editor.ts';
 import { readPiped } from './typing/piped.ts';
-import { suspendJob } from './typing/suspend-job.ts';
 import { readTypedLines } from './typing/typed-lines.ts';
 import { openTypedRows, type TypingPlace } from './typing/typed-rows.ts';
 

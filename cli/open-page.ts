@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openDataFolder, type Env } from '../connection/data-folder.ts';
 import type { PageAddress } from '../page/page-address.ts';
-import { replaceFile } from '../system/json-file.ts';
+import { replaceFile } from '../system/json.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import type { SessionId } from '../client/faces/types.ts';
 import type { Cli } from './cli.ts';

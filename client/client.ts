@@ -6,7 +6,7 @@ import { UPDATES } from '../workflows/contract/session.ts';
 import { type Abortable, abortWith } from './async.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import { ClientMeans } from './sessions/client-means.ts';
-import { entriesFrom } from './sessions/entries-from.ts';
+import { entriesFrom } from './sessions/transcript-reader.ts';
 import { withPorts } from './sessions/folder-ports.ts';
 import { methodOf, type Wait } from './operations/operation.ts';
 import { type OperationName, operationList } from './operations/operations.ts';
@@ -18,7 +18,7 @@ import { type ClientSettings, type CreateClient, startSession } from './sessions
 import { parseSessionId } from './sessions/ids.ts';
 import { countSessions } from './sessions/find/count-sessions.ts';
 import { listSessions, listPage } from './sessions/find/list-sessions.ts';
-import { observeHosts } from './sessions/observed-phase.ts';
+import { observeHosts } from './sessions/watch-pollers.ts';
 
 const LOOK_MS = 1_000;
 

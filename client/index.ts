@@ -4,10 +4,15 @@ export { createClient } from './client.ts';
 export type { PerdureClient, TranscriptEntry, TranscriptOptions } from './perdure-client.ts';
 export type { Abortable } from './async.ts';
 export type { CreateClient, LiveEvents, OnceOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';
-export type { Followed, SeenIteration } from './follow/cursor.ts';
+export type { Followed, SeenIteration } from './follow/news.ts';
 export type { FollowOptions } from './follow/follow.ts';
-export type { ApprovalEvent, WaitingApproval } from './sessions/waiting-approval.ts';
-export type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
+export type {
+  ActOptions,
+  ApprovalEvent,
+  ApproveOptions,
+  DenyOptions,
+  WaitingApproval,
+} from './sessions/waiting-approval.ts';
 export { openServer } from './runtime/open-server.ts';
 export type { Opened, OpenServer } from './runtime/open-server.ts';
 export type { ApprovalAnswer, OnApproval, OnQuestion, QuestionAnswer } from './runtime/answer-approvals.ts';
@@ -116,9 +121,8 @@ export type { GoalOnce } from './sessions/message.ts';
 export type { Prompt, PromptBlock, TextDocument } from './sessions/prompt.ts';
 export { SetupProblem } from '../system/setup-problem.ts';
 export type { Damage } from './sessions/repair.ts';
-export type { FilesCapture } from './sessions/files/calls-behind.ts';
+export type { FilesCapture, RemainingEffect } from './sessions/files/calls-behind.ts';
 export type { ChangedFile, DiffOptions, SessionDiff, UncapturedFile } from './sessions/files/diff-session.ts';
-export type { RemainingEffect } from './sessions/files/left-effects.ts';
 export type { RewindPreview, RewoundFile } from './sessions/files/look-at-files.ts';
 export type { RewindChoice, RewindPlan } from './sessions/files/plan-rewind.ts';
 export type { MoveOptions } from './sessions/move-session.ts';
@@ -126,7 +130,7 @@ export type { HostChanged, LeaveReason, Moved } from '../workflows/contract/host
 export type { RewindOptions, RewindResult, UndoOptions, UndoResult } from './sessions/files/rewind-session.ts';
 export type { ForkOptions, ForkResult } from './sessions/fork/fork-session.ts';
 export type { RunningState, SessionActivity } from './sessions/running/running-row.ts';
-export type { SideAnswer } from './sessions/updates/ask-aside.ts';
+export type { SideAnswer } from './sessions/updates/update.ts';
 export type { Snipped } from './sessions/snip.ts';
 export type { RunOutcome } from './sessions/outcome.ts';
 export type { ClockChange } from './schedules/clock-changes.ts';
@@ -137,6 +141,5 @@ export type { ScheduleInfo, Schedules } from './schedules/schedules.ts';
 export type { SessionCounts } from './sessions/find/count-sessions.ts';
 export type { ListOptions, PageOptions, SessionPage } from './sessions/find/list-sessions.ts';
 export { FilterProblem } from './sessions/find/parse-filter.ts';
-export { newSessionId } from './sessions/ids.ts';
-export { newMessageId } from './sessions/ids.ts';
+export { newMessageId, newSessionId } from './sessions/ids.ts';
 export type { SeenPhase, SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';

@@ -2,7 +2,7 @@
 // drop a guard.
 import { didYouMean } from '../workflows/contract/did-you-mean.ts';
 import { RUN_OPTIONS } from '../workflows/contract/run-options.ts';
-import type { ActOptions } from './sessions/decide.ts';
+import type { ActOptions } from './sessions/waiting-approval.ts';
 import type { DiffOptions } from './sessions/files/diff-session.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';

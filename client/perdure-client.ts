@@ -2,16 +2,15 @@
 import type { Entry } from '../store/log/entries.ts';
 import type { OptionChanges, PendingApproval, RuleChanges, TopUp } from '../workflows/contract/session.ts';
 import type { Abortable } from './async.ts';
-import type { Followed } from './follow/cursor.ts';
+import type { Followed } from './follow/news.ts';
 import type { FollowOptions } from './follow/follow.ts';
-import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import type { ActOptions, ApproveOptions, DenyOptions, WaitingApproval } from './sessions/waiting-approval.ts';
 import type { FilesCapture } from './sessions/files/calls-behind.ts';
 import type { DiffOptions, SessionDiff } from './sessions/files/diff-session.ts';
 import type { ForkOptions, ForkResult } from './sessions/fork/fork-session.ts';
 import type { Moved } from '../workflows/contract/hosts.ts';
 import type { MoveOptions } from './sessions/move-session.ts';
 import type { RewindOptions, UndoResult, RewindResult, UndoOptions } from './sessions/files/rewind-session.ts';
-import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import type { SessionCounts } from './sessions/find/count-sessions.ts';
 import type { ListOptions, PageOptions, SessionPage } from './sessions/find/list-sessions.ts';
 import type { SessionDescription, SessionInfo } from './sessions/info.ts';
@@ -21,7 +20,7 @@ import type { Damage } from './sessions/repair.ts';
 import type { Snipped } from './sessions/snip.ts';
 import type { Schedules } from './schedules/schedules.ts';
 import type { OnceOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';
-import type { SideAnswer } from './sessions/updates/ask-aside.ts';
+import type { SideAnswer } from './sessions/updates/update.ts';
 
 /**
  * Options of `transcript()`. `from` is the position of the first entry to read; it is 0 when

@@ -1,13 +1,15 @@
 // Connects a client to a Temporal server, and makes sure that it answers and has the namespace.
-
-import { present } from '../workflows/contract/present.ts';
+// Tells whether anything listens at an address. A gRPC channel that was refused waits before it
+// tries again, and does not say why.
+import { connect } from 'node:net';
 import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { SetupProblem } from '../system/setup-problem.ts';
+import { codeOf, reasonOf } from '../system/text.ts';
+import { present } from '../workflows/contract/present.ts';
+import { GRPC, readGrpcFailure } from './grpc-failure.ts';
+import type { Proxy } from './network/proxy-rules.ts';
 import { createClientConverter } from './payloads/data-converter.ts';
 import type { ExternalServer } from './resolve-connection.ts';
-import type { Proxy } from './network/proxy-rules.ts';
-import { SetupProblem } from '../system/setup-problem.ts';
-import { probeTcp } from './probe-tcp.ts';
-import { GRPC, readGrpcFailure } from './grpc-failure.ts';
 
 /** Where to connect: the server that the environment names, or the embedded one. */
 export type Target = Omit<ExternalServer, 'kind'>;
@@ -187,4 +189,26 @@ async function checkNamespace(connection: Connection, { address, namespace }: Ta
 function describeMissingUpdates(address: string, version: string): string {
   const server = `the Temporal server at ${address} (version ${version || 'unknown'})`;
   return `${server} takes no workflow updates: use 1.25 or newer, or set frontend.enableUpdateWorkflowExecution in its dynamic configuration`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'its name cannot be looked up',
+};
+
+/** Resolves to null when a connection was accepted, else to why not. `address` is host:port. */
+export function probeTcp(address: string, timeoutMs: number): Promise<string | null> {
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(address.slice(colon + 1)), timeout: timeoutMs });
+    const done = (problem: string | null) => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.once('connect', () => done(null));
+    socket.once('timeout', () => done('it does not answer'));
+    socket.once('error', (error) => done(REASONS[codeOf(error) ?? ''] ?? reasonOf(error)));
+  });
 }

@@ -4,11 +4,11 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, r
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../system/json.ts';
 import { type KeyRing, openKeyRing } from './payloads/key-ring.ts';
 import { hasNoInodes, NO_INODES } from '../system/full-disk.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
-import { liveUrlProblem } from '../store/live/redis-problems.ts';
+import { liveUrlProblem } from '../store/live/redis-link.ts';
 import { storePlaceProblem } from '../store/values/open-store.ts';
 import { recordDataFolder } from '../system/process/data-folders.ts';
 import { isInside, realOf, registerIn } from '../system/process/places.ts';

@@ -2,7 +2,7 @@
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { formatMoment } from '../client/faces/basics.ts';
-import { viewerNow } from './hosting/viewer.ts';
+import { viewerNow } from './hosting/people.ts';
 import { Icon } from './primitives.tsx';
 
 /** Sections of the page, as the rail names them. */

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../system/json.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../system/process/identity.ts';
 import { type CodeKind, newCode } from './hosting/passes.ts';
 

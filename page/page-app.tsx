@@ -14,8 +14,7 @@ import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './se
 import { addShareForm, addSharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
-import { sendFeed } from './feed/event-stream.ts';
-import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
+import { type OpenFeeds, openFeeds, sendFeed, withFeed } from './feed/event-stream.ts';
 import { readFrame, sumCounts } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';
 import { EmptyCard } from './primitives.tsx';
@@ -31,8 +30,7 @@ import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
 import { filterProblem, fleetQuery, readFleetView, wholeFilter } from './fleet/fleet-view.ts';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { newTaskForm, startTask } from './tasks/new-task.tsx';
-import { readUsage, usageCsv } from './usage/usage.ts';
-import { DAYS, usagePage } from './usage/usage-page.tsx';
+import { DAYS, readUsage, usageCsv, usagePage } from './usage/usage-page.tsx';
 import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/workers-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
 import {

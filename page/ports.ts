@@ -58,7 +58,7 @@ import type { OperationName } from '../client/operations/operations.ts';
 import { isQueuePolled } from '../connection/worker-polls.ts';
 import type { FileNow } from './call-views/file-change.ts';
 import { readWorkspaceFile } from './inbox/workspace-file.ts';
-import { readStartedSince } from './usage/usage.ts';
+import { readStartedSince } from './usage/usage-page.tsx';
 import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';

@@ -15,9 +15,14 @@ import type { Reply } from './script.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import type { Bindings } from './thinking/bindings.ts';
 import { headerProblem, BETAS } from './validate/betas.ts';
-import type { ProfileEffort, ModelProfile, ThinkingType } from './models/model-profile.ts';
-import { listProfiles, findProfile } from './models/profiles.ts';
-import { EFFORTS } from './models/table.ts';
+import {
+  EFFORTS,
+  findProfile,
+  listProfiles,
+  type ModelProfile,
+  type ProfileEffort,
+  type ThinkingType,
+} from './models/profiles.ts';
 
 type ServerParts = {
   readonly run: ScriptRunner;

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../system/json.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { keySegment } from './values/store.ts';
 

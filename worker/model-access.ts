@@ -4,7 +4,7 @@ import type { Anthropic, ClientOptions } from '@anthropic-ai/sdk';
 import { anthropicModel } from '../activities/model/stream/stream.ts';
 import type { ModelPort } from '../activities/model-deps.ts';
 import { isKeyless } from './keyless.ts';
-import type { AskServer } from '../models/server-facts.ts';
+import type { AskServer } from '../models/models.ts';
 import { CREDENTIAL_HEADER, type Network } from '../system/network.ts';
 import { openNetwork } from '../connection/network/network.ts';
 import { runOnce } from '../system/async.ts';

@@ -5,7 +5,7 @@ import type { Log } from '../system/log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
-import { endOrphans } from '../system/process/orphans.ts';
+import { endOrphans } from '../system/process/kill-tree.ts';
 import { isAlive, parseIdentity, processIdentity } from '../system/process/identity.ts';
 import { isElicited } from '../workflows/contract/people.ts';
 import { MEMO_KEY, type SessionMemo, WORKFLOW_TYPE } from '../workflows/contract/session.ts';
@@ -15,7 +15,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { findFreePath } from './embedded/members.ts';
-import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../system/json.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
 const STARTED_STATES: readonly unknown[] = [2, 3];

@@ -23,7 +23,7 @@ import { findTouchingRule, mayReadByRules } from '../../tools/rules/match-rules.
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/loop.ts';
 import { createBodyReader, mediaNote } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { readRefused, type RefusedResult } from '../../store/sandbox/refused.ts';
+import { readRefused, type RefusedResult } from '../../store/sandbox/offers.ts';
 import { isLostEnd, placeInName } from '../../workflows/contract/waits.ts';
 
 /** Files in one notice. */

@@ -8,7 +8,7 @@ import { present } from '../../workflows/contract/present.ts';
 import type { ToolEnv } from '../../workflows/contract/tool-env.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { pickObservedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
-import { toolEndEvent } from '../../store/live/retell.ts';
+import { toolEndEvent } from '../../store/live/tell.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
 import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';

@@ -21,7 +21,7 @@ import type { ReadyCall } from './prepare.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { Store } from '../../store/values/store.ts';
 import { describeEnd, lastRunOf, type LastRun, type AgentWords } from '../../store/view/agent-end.ts';
-import { parseStructuredOutput } from '../../store/view/structured-output.ts';
+import { parseStructuredOutput } from '../../store/view/result.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
 import {

@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
-import { createExitHandlers } from '../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../system/process/kill-tree.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { findPrograms } from '../../system/process/programs.ts';
 import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';

@@ -7,13 +7,11 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runBuilt } from '../../system/process/bwrap.ts';
 import { childEnvironment, withGitSettings, TOOLCHAIN_NAMES } from '../../system/process/environment.ts';
-import { ownProcessId } from '../../system/process/orphans.ts';
-import { killNow, killTree } from '../../system/process/kill-tree.ts';
+import { type ExitHandlers, killNow, killTree, ownProcessId } from '../../system/process/kill-tree.ts';
 import type { Reach } from '../../system/process/places.ts';
 import { pathOutside, worldWritableFolders } from '../../system/process/programs.ts';
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
 import type { PipePlace } from '../../system/process/pipes.ts';
-import type { ExitHandlers } from '../../system/process/at-exit.ts';
 
 type HookCommand = {
   readonly command: string | readonly string[];

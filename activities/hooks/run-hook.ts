@@ -5,7 +5,7 @@ import { runWithin, TimedOut } from '../../system/async.ts';
 import type { HookName } from './payloads.ts';
 import type { CommandHook, FunctionHook, Hook, HookAnswers, HookInput } from './hook-config.ts';
 import { clip } from '../../system/text.ts';
-import type { ExitHandlers } from '../../system/process/at-exit.ts';
+import type { ExitHandlers } from '../../system/process/kill-tree.ts';
 import type { PipePlace } from '../../system/process/pipes.ts';
 import { type CommandEnd, type CommandHold, runHookCommand } from './run-command.ts';
 import { z } from 'zod';

@@ -5,7 +5,7 @@ import { readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
 import type { TakenOver, TakeOver, HostLeft, LeaveHost } from '../../workflows/contract/hosts.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
+import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/snapshot-points.ts';
 import { isLost } from '../../store/hosted-sessions.ts';
 import type { View } from '../../store/view/view.ts';
 import type { RunConfig } from '../../store/configuration.ts';

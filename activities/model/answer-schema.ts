@@ -9,7 +9,7 @@ import {
   LONGEST_PROBLEM,
   formatErrors,
 } from '../../system/schema/json-schema.ts';
-import { parseStructuredOutput } from '../../store/view/structured-output.ts';
+import { parseStructuredOutput } from '../../store/view/result.ts';
 
 /**
  * Returns a sentence for the model that says why the answer fails; undefined for one that passes.

@@ -2,7 +2,7 @@
 // tools, stores nothing, and tries once: the activity that asks decides whether and when to ask
 // again.
 import type { ModelQuestion } from '../../tools/tool.ts';
-import { messageText } from '../../store/view/final-text.ts';
+import { messageText } from '../../store/view/result.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { wellFormedText } from '../../system/text.ts';

@@ -15,7 +15,7 @@ import { beginAnew, leaveOut, type PausedReply, type PreparedStep, withPreamble 
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
-import { listContentEvents } from '../../store/live/retell.ts';
+import { listContentEvents } from '../../store/live/tell.ts';
 import { listResumableBlocks } from '../../store/view/sent-reply.ts';
 import { findNewerVersion, hashOf, isDamage, parseStored } from '../../store/values/store.ts';
 import { pricesOf, spendOf } from './bill.ts';

@@ -9,7 +9,7 @@ import { createGivenUpError, isGivenUp } from '../attempt.ts';
 import type { ModelDeps } from '../model-deps.ts';
 import type { CallBlock, CallOutcome, CallRunner } from '../calls/call-port.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
-import { replyEvent } from '../../store/live/retell.ts';
+import { replyEvent } from '../../store/live/tell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { runFields } from '../../system/log.ts';
 import { isForgotten } from '../step-record.ts';
@@ -17,7 +17,7 @@ import type { CallJudgement, Entry, ReplyEntry } from '../../store/log/entries.t
 import { findLeftOut } from '../../store/transcript/prepared-boundary.ts';
 import { ownName } from '../../store/transcript/tool-names.ts';
 import { chooseIds } from '../../store/transcript/call-ids.ts';
-import { finalText } from '../../store/view/final-text.ts';
+import { finalText } from '../../store/view/result.ts';
 import { fitOutcomes, type NextSegment } from '../../store/view/append.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { clip } from '../../system/text.ts';

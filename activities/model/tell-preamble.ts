@@ -4,7 +4,7 @@ import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../store/configuration.ts';
 import { systemPartsOf } from '../../store/system-prompt.ts';
 import { runFields } from '../../system/log.ts';
-import type { Entries } from '../../store/view/fold.ts';
+import type { Entries } from '../../store/view/shared-view.ts';
 import { chooseTools } from '../../tools/deferred-tools.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochEntry, EpochReason } from '../../store/log/entries.ts';

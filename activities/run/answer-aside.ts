@@ -21,7 +21,7 @@ import { wellFormedText } from '../../system/text.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { currentEpoch, toolsIn } from '../../store/transcript/preamble.ts';
 import { NO_OUTCOME } from '../../store/view/notices.ts';
-import { messageText } from '../../store/view/final-text.ts';
+import { messageText } from '../../store/view/result.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 type AsideDeps = SummaryDeps & Pick<Deps, 'tools'>;

@@ -3,8 +3,7 @@
 import type { ReadResult, RunResultFacts } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import { outputOf } from '../../store/view/structured-output.ts';
-import { resultOf } from '../../store/view/result.ts';
+import { outputOf, resultOf } from '../../store/view/result.ts';
 import { loadRun } from '../../store/view/view.ts';
 
 /** The most characters of a text, and of an output's JSON. */

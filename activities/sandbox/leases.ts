@@ -2,7 +2,7 @@
 // order; each may be tried twice.
 import { CompleteAsyncError } from '@temporalio/activity';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
-import { lapse, silentAfter, stop, type WorkItem } from '../../store/sandbox/item.ts';
+import { lapse, silentAfter, stop, type WorkItem } from '../../store/sandbox/queue.ts';
 import { type Offer, readOffer } from '../../store/sandbox/offers.ts';
 import { isOfWorker } from '../../workflows/contract/delegation.ts';
 import type { LeaseInput } from '../../workflows/contract/lease.ts';

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, lstatSync, readdirSync, type Stats } from 'node:
 import { mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { nameFullDisk } from '../../system/full-disk.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';

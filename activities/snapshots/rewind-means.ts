@@ -16,7 +16,7 @@ import {
   type RestorePreview,
 } from '../../store/snapshots/preview-restore.ts';
 import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import { readWithLeftBehind } from '../../store/log/read-left-behind.ts';
+import { readWithLeftBehind } from '../../store/log/read-chain.ts';
 import { type SnapshotMeans, takeSnapshot, compareSnapshots } from '../../store/snapshots/take-snapshot.ts';
 import { describeUncaptured } from '../../store/snapshots/uncaptured.ts';
 import type { Store } from '../../store/values/store.ts';

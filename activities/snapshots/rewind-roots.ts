@@ -3,7 +3,7 @@
 // makes a second attempt go on where the first was killed.
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { FilesRewound, FolderRewind, FolderRewindRecord } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';

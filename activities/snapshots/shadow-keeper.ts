@@ -4,21 +4,19 @@ import { LockHeld } from '../../system/process/file-lock.ts';
 import type { Log } from '../../system/log.ts';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import {
+  DEFAULT_DISK_BYTES,
+  describeFull,
   isPackingDue,
   LONGEST_PACKING_MS,
-  packShadow,
+  measureShadow,
+  noteRoom,
   PACKING_BOUNDS,
   type PackingBounds,
+  packShadow,
+  type ShadowSize,
   withPackingLock,
 } from '../../store/snapshots/pack-shadow.ts';
 import { shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import {
-  DEFAULT_DISK_BYTES,
-  describeFull,
-  measureShadow,
-  noteRoom,
-  type ShadowSize,
-} from '../../store/snapshots/shadow-size.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 
 /** The repository is looked at so long after a capture. Milliseconds. */

@@ -18,8 +18,7 @@ import { approvalHint, callToDecideText, approvalText } from '../../client/faces
 import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
-import { answerFromLine, parseCallInput } from './answer-question.ts';
-import { LATER, pickDecision, isPicked } from './pick-decision.ts';
+import { answerFromLine, isPicked, LATER, parseCallInput, pickDecision } from './pick-decision.ts';
 import { withDecidingWorker } from '../decide-session.ts';
 
 type AskApprovals = {

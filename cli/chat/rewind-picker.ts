@@ -14,8 +14,7 @@ import { formatCount } from '../../client/faces/basics.ts';
 import { shortPrompt } from '../render/event-line.ts';
 import { statText } from '../render/rewind-plan.ts';
 import type { Input } from '../typing/input.ts';
-import type { Menu, MenuOption } from '../typing/menu.ts';
-import type { PickerItem } from '../typing/picker.ts';
+import type { Menu, MenuOption, PickerItem } from '../typing/picker.ts';
 
 type RewindPlace = {
   readonly session: SessionId;

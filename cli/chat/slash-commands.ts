@@ -10,8 +10,7 @@ import { UsageError } from '../errors.ts';
 import { operations } from '../../client/operations/operations.ts';
 import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
-import { colourPatch } from '../render/patch.ts';
-import { statText } from '../render/rewind-plan.ts';
+import { colourPatch, statText } from '../render/rewind-plan.ts';
 
 type SlashGroup = 'Now' | 'Look' | 'Set' | 'End';
 

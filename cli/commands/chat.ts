@@ -16,18 +16,27 @@ import { isKeyless } from '../../client/faces/processes.ts';
 import { refuseUnconfinedForOthers, UNCONFINED_OPTION, withUnconfined } from '../../client/faces/flags.ts';
 import { createConfigReader, readSession } from '../../client/faces/history.ts';
 import { present } from '../../client/faces/basics.ts';
-import { askUnconfined } from '../ask-unconfined.ts';
+import {
+  askUnconfined,
+  CONFIG_OPTION,
+  type ConfigFlags,
+  NO_KEY,
+  ofNewSession,
+  refuseMistakenRules,
+  refuseToSpoil,
+  refuseWithoutKey,
+  workerConfig,
+  workersOfNew,
+} from '../worker-config.ts';
 import { holdConversation, type ChatConversation, type ChosenMode, type ConversationEnd } from '../chat/converse.ts';
 import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../prompt-argument.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
-import { refuseMistakenRules, NO_KEY, refuseToSpoil, refuseWithoutKey } from '../refuse-work.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
-import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig, workersOfNew } from '../worker-config.ts';
 import { openPageAt } from '../open-page.ts';
 
 type Flags = RunFlags &

@@ -5,8 +5,7 @@ import type { SessionDiff, Applied, ConflictKind } from '../../client/faces/type
 import { formatCount } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';
 import { jsonLine } from '../../system/text.ts';
-import { colourPatch } from '../render/patch.ts';
-import { statText } from '../render/rewind-plan.ts';
+import { colourPatch, statText } from '../render/rewind-plan.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';

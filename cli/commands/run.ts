@@ -17,20 +17,22 @@ import {
 import { newSessionId } from '../../client/faces/basics.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
-import { askUnconfined } from '../ask-unconfined.ts';
-import { followRun } from '../follow-run.ts';
 import {
+  askUnconfined,
   CONFIG_OPTION,
-  ofNewSession,
   type ConfigFlags,
+  ofNewSession,
+  placeConfig,
+  refuseMistakenRules,
+  refuseToSpoil,
+  refuseWithoutKey,
   workerConfig,
   workersOfNew,
-  placeConfig,
 } from '../worker-config.ts';
+import { followRun } from '../follow-run.ts';
 import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';
 import { UsageError, STATUS } from '../errors.ts';
-import { refuseToSpoil, refuseWithoutKey, refuseMistakenRules } from '../refuse-work.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia, readPrompt } from '../prompt-argument.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia, readPrompt } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
@@ -193,7 +195,7 @@ async function startHere(cli: Cli, task: string | undefined, flags: HereFlags): 
       const [{ servePage }, { pagePorts }, { forwardersOf }] = await Promise.all([
         import('../../page/serve-page.ts'),
         import('../../page/ports.ts'),
-        import('../../page/hosting/forwarders.ts'),
+        import('../../page/hosting/page-host.ts'),
       ]);
       const page = await servePage(pagePorts(workplace, cli.env), undefined, { forwarders: forwardersOf(cli.env) });
       cli.say(`session ${session}, ops page ${page.entrance()}`);

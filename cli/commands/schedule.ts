@@ -12,13 +12,19 @@ import type {
 import { clockChangeText, scheduleTable } from '../../client/faces/lists.ts';
 import { overlapPolicies, cronProblem, timeZoneProblem } from '../../client/faces/schedules.ts';
 import { formatMoment, present } from '../../client/faces/basics.ts';
-import { readPrompt } from '../prompt-argument.ts';
+import { readPrompt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { refuseMistakenRules } from '../refuse-work.ts';
+import {
+  CONFIG_OPTION,
+  type ConfigFlags,
+  placeConfig,
+  refuseMistakenRules,
+  workerConfig,
+  workersOfNew,
+} from '../worker-config.ts';
 import { addOptionFlags, addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
-import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
 
 type Flags = RunFlags &
   ConfigFlags & {

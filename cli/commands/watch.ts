@@ -10,8 +10,7 @@ import { readSession } from '../../client/faces/history.ts';
 import type { Cli } from '../cli.ts';
 import { showLately } from '../chat/show-lately.ts';
 import { endStatus, followRun } from '../follow-run.ts';
-import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
-import { refuseToSpoil, refuseWithoutKey } from '../refuse-work.ts';
+import { CONFIG_OPTION, type ConfigFlags, refuseToSpoil, refuseWithoutKey, workerConfig } from '../worker-config.ts';
 import { findSession } from '../chat/find-session.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 

@@ -1,8 +1,10 @@
 // Formats the changes of files that going back to an earlier point makes, and all else it would do.
-import type { Paint, RewoundFile, RewindResult } from '../../client/faces/types.ts';
-import { markRows, formatCount } from '../../client/faces/basics.ts';
+// Formats a patch for a terminal.
+import { formatCount, markRows } from '../../client/faces/basics.ts';
 import { oneLine } from '../../client/faces/start.ts';
 import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/faces/turns.ts';
+import type { Paint, RewindResult, RewoundFile } from '../../client/faces/types.ts';
+import { showUnseen } from '../../system/text.ts';
 
 /** `most` bounds the lines; `more` files are not in the list. */
 type StatOptions = { readonly most?: number; readonly more?: number; readonly hint?: string };
@@ -52,4 +54,26 @@ export function planText(paint: Paint, plan: RewindResult, showsAll: boolean): s
   });
   const words = [conversationText(plan), notLookedText(plan)].filter((line) => line !== null);
   return `${rowsOf(paint, words)}${stat}${rowsOf(paint, lists)}`;
+}
+
+/** Colours a patch for a terminal, and leaves out the bytes of files that are no UTF-8 text. */
+export function colourPatch(paint: Paint, patch: string): string {
+  const lines: string[] = [];
+  let isBinary = false;
+  for (const line of patch.replace(/\n$/, '').split('\n')) {
+    if (line.startsWith('diff --git ')) isBinary = false;
+    if (isBinary) continue;
+    if (line === 'GIT binary patch') {
+      isBinary = true;
+      lines.push(paint.dim('(not UTF-8 text)'));
+    } else lines.push(colourLine(paint, showUnseen(line)));
+  }
+  return patch === '' ? 'nothing has changed\n' : `${lines.join('\n')}\n`;
+}
+
+function colourLine(paint: Paint, line: string): string {
+  if (/^(?:diff|index|---|\+\+\+|old|new|deleted|similarity) /.test(line)) return paint.bold(line);
+  if (line.startsWith('@@')) return paint.cyan(line);
+  if (line.startsWith('+')) return paint.green(line);
+  return line.startsWith('-') ? paint.red(line) : line;
 }

@@ -12,9 +12,9 @@ import { withDecidingWorker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
 import { type GroupedSession, orderInGroups, type SessionSort, SORTS } from '../render/session-groups.ts';
 import { firstOfTop, type TopFrame, topLines } from '../render/top.ts';
-import { isForeignLetter, latinKey } from '../typing/latin-key.ts';
+import { isForeignLetter, latinKey } from '../typing/picker.ts';
 import type { KeyPress } from '../typing/line-editor.ts';
-import { suspendJob } from '../typing/suspend-job.ts';
+import { suspendJob } from '../typing/persons-editor.ts';
 
 type Running = {
   readonly frame: TopFrame;

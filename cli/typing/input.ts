@@ -3,8 +3,7 @@
 // lines.
 import type { Complete } from './completion.ts';
 import type { KeyPress } from './line-editor.ts';
-import type { Menu } from './menu.ts';
-import type { Picker } from './picker.ts';
+import type { Menu, Picker } from './picker.ts';
 
 /**
  * Returns the line that follows the question; null when the signal came first or typing has ended.

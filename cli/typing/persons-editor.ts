@@ -1,9 +1,10 @@
 // Opens a person's own editor, $VISUAL or $EDITOR, on a temporary file that no command of an agent
 // sees. The result counts as the person's words.
+// Suspends what runs at the terminal as Ctrl-Z does, until the shell continues it.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openDataFolder, type Env } from '../../connection/data-folder.ts';
+import { type Env, openDataFolder } from '../../connection/data-folder.ts';
 import { reasonOf } from '../../system/text.ts';
 
 type PersonsEditor = (text: string) => Promise<string | null>;
@@ -38,5 +39,28 @@ function runEditor(editor: string, file: string, env: Env): Promise<number | nul
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (status) => resolve(status));
+  });
+}
+
+type Job = Pick<NodeJS.Process, 'once' | 'off' | 'kill'>;
+
+/** Milliseconds after which a process that still runs was not suspended. */
+const RUNS_ON_MS = 500;
+
+/**
+ * Suspends the whole job, as the terminal would: a shell takes the terminal back only when npx, or
+ * a shell between, has stopped too. Resolves when the job continues, and soon where nobody could
+ * continue it, since the system then suspends nothing.
+ */
+export function suspendJob(job: Job): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => end(), RUNS_ON_MS);
+    const end = (): void => {
+      clearTimeout(timer);
+      job.off('SIGCONT', end);
+      resolve();
+    };
+    job.once('SIGCONT', end);
+    job.kill(0, 'SIGTSTP');
   });
 }

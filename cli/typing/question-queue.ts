@@ -3,8 +3,7 @@
 // once, and takes none for a second when it stands in the place of one that went. A letter that
 // means nothing there begins a text that was meant for something else.
 import type { Editor, KeyPress } from './line-editor.ts';
-import type { Menu } from './menu.ts';
-import { NEW_PICK, type Picker, type PickerState } from './picker.ts';
+import { type Menu, NEW_PICK, type Picker, type PickerState } from './picker.ts';
 
 type LineQuestion = {
   readonly kind: 'line';

@@ -6,8 +6,16 @@ import { truncateToWidth, displayWidth, splitGraphemes, graphemeWidth } from '..
 import { oneLine } from '../../client/faces/start.ts';
 import { acceptOffer, moveOffer, type OfferedCompletions, offerRows } from './completion.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
-import { type Menu, menuRows, pressMenuKey } from './menu.ts';
-import { findMarked, type Picker, pickerRows, pressPickerKey, QUERY_COLUMN } from './picker.ts';
+import {
+  findMarked,
+  type Menu,
+  menuRows,
+  type Picker,
+  pickerRows,
+  pressMenuKey,
+  pressPickerKey,
+  QUERY_COLUMN,
+} from './picker.ts';
 import { isActInMenu, type MenuQuestion, newPick, type PickQuestion, QuestionQueue } from './question-queue.ts';
 import { type Act, type Editor, fullText, type KeyPress, newEditor, pressKey, clearSent } from './line-editor.ts';
 

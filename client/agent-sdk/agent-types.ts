@@ -4,8 +4,7 @@ import type { PerdureConfig } from '../faces/types.ts';
 import { present } from '../faces/basics.ts';
 import { ClientProblem } from '../faces/start.ts';
 import { modelProblem } from '../../models/find-model.ts';
-import { inwardName } from './names.ts';
-import { AUTO_IS_DEFAULT, inwardMode } from './permission-modes.ts';
+import { AUTO_IS_DEFAULT, inwardMode, inwardName } from './names.ts';
 import type { AgentDefinition, Options } from './shapes/options.ts';
 import type { AgentMcpServerSpec, McpServerConfig } from './shapes/mcp.ts';
 

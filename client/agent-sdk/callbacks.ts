@@ -10,13 +10,19 @@ import type {
   PermissionMode as OurMode,
 } from '../faces/types.ts';
 import { runWithin } from '../../system/async.ts';
-import { MOST_WAIT_MS } from './call-order.ts';
-import { createHookRelay, type HookRelay, tellHook } from './hook-events.ts';
+import {
+  createHookRelay,
+  hookName,
+  type HookRelay,
+  matcherOf,
+  MOST_WAIT_MS,
+  PROGRAM_EVENTS,
+  tellHook,
+  TIMEOUT_MS,
+} from './program-hooks.ts';
 import { toInwardInput, outwardInput, outwardName, outwardNames } from './names.ts';
-import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
-import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
-import { hookName, matcherOf, PROGRAM_EVENTS, TIMEOUT_MS } from './program-hooks.ts';
-import type { PermissionMode } from './shapes/permissions.ts';
+import type { HookCallbackMatcher, HookEvent, HookInput, Hooks, SyncHookJSONOutput } from './shapes/hooks.ts';
+import type { PermissionMode } from './shapes/facts.ts';
 import { toolResponse } from './tool-responses.ts';
 
 /** Maps the SDK events that occur here to our hook names. */

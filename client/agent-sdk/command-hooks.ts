@@ -11,8 +11,7 @@ import { spawnPiped } from '../../system/process/spawn-piped.ts';
 import { present } from '../faces/basics.ts';
 import { ClientProblem } from '../faces/start.ts';
 import { HOOK_EVENTS } from './values.ts';
-import type { HookJSONOutput } from './shapes/hook-answers.ts';
-import type { HookCallback, HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
+import type { HookCallback, HookCallbackMatcher, HookEvent, HookInput, HookJSONOutput, Hooks } from './shapes/hooks.ts';
 
 const commandSchema = z.strictObject({
   type: z.literal('command', 'only those of type "command" are known here'),

@@ -20,17 +20,16 @@ import { createMailbox, isApprovalEvent } from '../faces/sessions.ts';
 import { ClientProblem } from '../faces/start.ts';
 import { beginsAt } from '../faces/history.ts';
 import { endCommand } from '../faces/tools.ts';
-import type { HookRelay } from './hook-events.ts';
+import type { HookRelay } from './program-hooks.ts';
 import { createLiveMessages, type LiveMessages } from './live.ts';
 import { messagesOfEntry, resultMessage } from './messages.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { SDKMessage } from './shapes/messages.ts';
 import { type CommandTasks, createCommandTasks } from './tasks/command-tasks.ts';
 import { FollowedAgents } from './tasks/follow-agents.ts';
-import type { SpendPorts } from './tasks/model-spend.ts';
-import { createSessionSpend } from './tasks/session-spend.ts';
+import { createSessionSpend, type SpendPorts } from './tasks/session-spend.ts';
 import { backgroundRoot } from '../../system/process/background-files.ts';
-import { taskOf } from './tasks/called-agents.ts';
+import { taskOf } from './tasks/agent-messages.ts';
 
 export type ConversationPorts = {
   readonly session: SessionId;

@@ -11,7 +11,7 @@ import { VERSION } from '../faces/start.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';
 import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } from './names.ts';
-import { resultMessages } from './result-messages.ts';
+import { resultMessages } from './tool-responses.ts';
 import { asksForSkills } from './skills.ts';
 import type { ModelSpend } from './tasks/session-spend.ts';
 import { serverStatuses, programTools } from './tools.ts';
@@ -24,7 +24,7 @@ import type {
   TerminalReason as TheirReason,
 } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
-import type { SDKPermissionDenial } from './shapes/permissions.ts';
+import type { SDKPermissionDenial } from './shapes/facts.ts';
 import type { SDKCompactBoundaryMessage, SDKSystemMessage } from './shapes/system-messages.ts';
 
 /** Returns the messages for an entry, maybe none. `reply` is the last one before it. */

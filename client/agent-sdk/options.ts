@@ -9,10 +9,17 @@ import { present } from '../faces/basics.ts';
 import { ClientProblem } from '../faces/start.ts';
 import { toHookConfig, unknownEvents } from './callbacks.ts';
 import { toAgentTypes } from './agent-types.ts';
-import type { HookRelay } from './hook-events.ts';
-import { asksForSearch, inwardName, inwardRules, MODEL_TOOL_NAMES, SESSION_TOOLS } from './names.ts';
+import type { HookRelay } from './program-hooks.ts';
+import {
+  asksForSearch,
+  asksSomebody,
+  inwardMode,
+  inwardName,
+  inwardRules,
+  MODEL_TOOL_NAMES,
+  SESSION_TOOLS,
+} from './names.ts';
 import { checkOptions, isAskedFor } from './option-fates.ts';
-import { asksSomebody, inwardMode } from './permission-modes.ts';
 import type { Options } from './shapes/options.ts';
 import { asksForSkills, skillsToLoad } from './skills.ts';
 import { renameRule, serverNames } from './server-names.ts';

@@ -13,7 +13,7 @@ import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { withAgentServers } from './agent-types.ts';
-import { createApprovalHandler, createQuestionHandler } from './can-use-tool.ts';
+import { createApprovalHandler, createGrants, createQuestionHandler, type Grants } from './can-use-tool.ts';
 import { forkUpTo, resumeAt, rewindFilesTo } from './sessions/fork.ts';
 import {
   type ContinuedSession,
@@ -26,16 +26,14 @@ import {
 } from './program/program.ts';
 import { openConversation } from './conversation.ts';
 import { type PromptPart, promptParts } from './commands.ts';
-import { readContextUsage } from './context-usage.ts';
+import { readContextUsage } from './tasks/session-spend.ts';
 import { clearResultMessage, initMessage, resetMessage } from './messages.ts';
-import { createGrants, type Grants } from './grants.ts';
-import { createHookRelay } from './hook-events.ts';
-import { withExtraArgs } from './extra-args.ts';
+import { contextOf, createHookRelay, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
+import { withExtraArgs } from './option-fates.ts';
 import { ownEnv, requireKey, withSettings } from './query-settings.ts';
 import { removeSession } from './sessions/remove-session.ts';
 import { translateOptions } from './options.ts';
-import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
-import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
+import { asksSomebody, inwardMode, withModeInEffect } from './names.ts';
 import {
   countEarlierRuns,
   hasOpenRun,

@@ -14,16 +14,16 @@ import type {
   OptionChanges,
 } from '../faces/types.ts';
 import { parseCompaction, isClear } from './commands.ts';
-import type { HookRelay } from './hook-events.ts';
+import type { HookRelay } from './program-hooks.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { ServerChanges } from './server-changes.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
-import type { PermissionMode } from './shapes/permissions.ts';
+import type { PermissionMode } from './shapes/facts.ts';
 import type { QueryPrompt, RewindFilesResult, SDKControlGetContextUsageResponse } from './shapes/query.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { asksSomebody } from './permission-modes.ts';
+import { asksSomebody } from './names.ts';
 
 export type Steering = {
   /** Option changes that go with the next message. */

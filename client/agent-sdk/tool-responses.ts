@@ -1,7 +1,14 @@
 // Builds what the SDK's own tools answer with, for hooks (`tool_response`) and messages
 // (`tool_use_result`), as far as the call and the text of its result have it.
-import { readStartedId } from '../faces/tools.ts';
+// Makes the messages of the outcomes of calls: one for each, with the structure that the SDK's tool
+// answers with as `tool_use_result`.
+import type { UUID } from 'node:crypto';
 import { present } from '../faces/basics.ts';
+import { readStartedId } from '../faces/tools.ts';
+import type { Outcome, ReplyEntry } from '../faces/types.ts';
+import { outwardInput, outwardName } from './names.ts';
+import type { SDKUserMessage } from './shapes/messages.ts';
+import { uuidOf } from './values.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -116,4 +123,38 @@ function agentResponse({ text, ms }: Result, { prompt, description, subagent_typ
   const agentId = session.split('.').at(-1) ?? '';
   const facts = present({ totalTokens: tokens && Number(tokens), totalDurationMs: ms, agentType });
   return { status: 'completed', agentId, content, prompt, ...facts };
+}
+
+/** `reply` has the calls. Without it the structure is unknown, and the text takes its place. */
+export function resultMessages(
+  session: string,
+  outcomes: readonly Outcome[],
+  position: number,
+  reply: ReplyEntry | null,
+): readonly SDKUserMessage[] {
+  return outcomes.map((outcome, at) => ({
+    type: 'user',
+    message: { role: 'user', content: [resultBlock(outcome)] },
+    tool_use_result: structureOf(outcome, reply),
+    session_id: session,
+    uuid: resultUuid(session, position, at),
+    parent_tool_use_id: null,
+  }));
+}
+
+/** The id of the message of an outcome, by its place in its entry. */
+export function resultUuid(session: string, position: number, at: number): UUID {
+  return at === 0 ? uuidOf(session, position) : uuidOf(session, position, at);
+}
+
+function resultBlock({ toolUseId, content, isError }: Outcome) {
+  const facts = { tool_use_id: toolUseId, content };
+  return { type: 'tool_result' as const, ...facts, ...present({ is_error: isError || undefined }) };
+}
+
+function structureOf({ index, content: text, isError, log }: Outcome, reply: ReplyEntry | null): unknown {
+  if (isError) return `Error: ${text}`;
+  const call = reply?.message.content[index];
+  if (call?.type !== 'tool_use') return text;
+  return toolResponse(outwardName(call.name), outwardInput(call.name, call.input), { text, ms: log.duration });
 }

@@ -7,8 +7,7 @@ import { callResult, toToolOutput, SERVER_PREFIX, defineTool, ToolFailure } from
 import type { McpServer, McpServers, ServerQuestion, Tool, ToolContext, PermissionRules } from '../faces/types.ts';
 import { TimedOut, runWithin } from '../../system/async.ts';
 import { readInputSchema } from './input-schemas.ts';
-import { ConnectedInstance, connectInstances } from './instances.ts';
-import { ProgramServer } from './program-server.ts';
+import { ConnectedInstance, connectInstances, ProgramServer } from './instances.ts';
 import { renameRule, serverNames, toolNames } from './server-names.ts';
 import type {
   AnyZodRawShape,
@@ -25,7 +24,7 @@ import type {
   ToolExtra,
 } from './shapes/mcp.ts';
 import type { Options } from './shapes/options.ts';
-import type { OnElicitation } from './shapes/permissions.ts';
+import type { OnElicitation } from './shapes/facts.ts';
 
 /** Reports servers outside the program as pending: they are connected while the session opens. */
 export function serverStatuses(servers: Readonly<Record<string, McpServerConfig>>): McpServerStatus[] {

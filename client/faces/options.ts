@@ -8,7 +8,7 @@ export {
   rulesText,
   steeringText,
   turnsText,
-} from '../render/steered-words.ts';
+} from '../render/context-words.ts';
 export { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
 export { parseRule, permissionModes, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 export { LIMITS, OPTION_BOUNDS, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';

@@ -11,9 +11,8 @@ export {
   warningLists,
 } from '../render/files-words.ts';
 export { findAgentCalls, matchAgents } from '../sessions/history/agent-calls.ts';
-export { barOf, workerName } from '../sessions/history/bars.ts';
+export { barOf, workerName } from '../sessions/history/timeline.ts';
 export { countTouchedFiles, listCommands, listReadFiles, listTouchedFiles } from '../sessions/history/changed-files.ts';
-export { foldItems, takeCalls } from '../sessions/history/fold-items.ts';
-export { isReply, positionOf, transcriptItems } from '../sessions/history/items.ts';
+export { foldItems, isReply, positionOf, takeCalls, transcriptItems } from '../sessions/history/items.ts';
 export { iterationName, iterationsOf, stepsByIteration, withUnstored } from '../sessions/history/iterations.ts';
 export { isForked, sumSpend } from '../sessions/history/spend.ts';

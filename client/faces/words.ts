@@ -11,10 +11,21 @@ export {
 } from '../render/approval-text.ts';
 export { compactionText, contextText, describeStaged, fullCommand, shortenedText } from '../render/context-words.ts';
 export { changeOf, diffRows, SHOWN } from '../render/diff-rows.ts';
-export { endingText, endWords, errorOf, outcomeText, unlessSaid } from '../render/ending-words.ts';
+export {
+  approvalWords,
+  asideCost,
+  endingText,
+  endWord,
+  endWords,
+  errorOf,
+  nowText,
+  outcomeText,
+  outcomeWords,
+  pairOutcomes,
+  REPEATED,
+  unlessSaid,
+} from '../render/outcome-words.ts';
 export { inlineSpans } from '../render/inline-markdown.ts';
-export { approvalWords, asideCost, endWord, nowText, outcomeWords } from '../render/outcome-words.ts';
-export { pairOutcomes, REPEATED } from '../render/paired-outcomes.ts';
 export {
   briefInput,
   callAgain,
@@ -38,7 +49,7 @@ export {
 export { roundUsd, stopText, terminalDetail, wasInterrupted } from '../sessions/outcome.ts';
 export { contextShare } from '../sessions/running/running-row.ts';
 export { isTombstone, tombstoneOf } from '../../store/live/events.ts';
-export { isUntimed, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
+export { isUntimed, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 export { createBodyReader, mediaNote } from '../../store/log/bodies.ts';
 export { isRepeated } from '../../store/log/entries.ts';
 export { splitQuestions } from '../../store/transcript/question-lists.ts';

@@ -4,14 +4,14 @@ export {
   acknowledge,
   isPending,
   isWaiting,
+  itemOf,
   recordStream,
   refuseLease,
   requestStop,
   stateOf,
   stop,
   takeLease,
-} from '../../store/sandbox/item.ts';
-export { findOffer, offerCall, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
-export { itemOf, WorkQueues } from '../../store/sandbox/queue.ts';
-export { keepRefused, readRefused } from '../../store/sandbox/refused.ts';
+  WorkQueues,
+} from '../../store/sandbox/queue.ts';
+export { findOffer, keepRefused, offerCall, readRefused, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
 export { LEASE_ACTIVITY, LEASE_TYPE, leaseId } from '../../workflows/contract/lease.ts';

@@ -4,17 +4,30 @@
 import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { createConverger } from './ledger.ts';
-import { cursorAfter, type Followed, type SeenIteration } from './cursor.ts';
-import { type Goal, goalAfter, goalOf, hasNoRun, lookForGoal, reachesGoal } from './goal.ts';
-import { createMailbox } from '../mailbox.ts';
+import {
+  cursorAfter,
+  type Followed,
+  type Goal,
+  goalAfter,
+  goalOf,
+  hasNoRun,
+  headReader,
+  LIVE_AGAIN,
+  lookForGoal,
+  type News,
+  pushLiveEvents,
+  pushLooks,
+  reachesGoal,
+  type SeenIteration,
+} from './news.ts';
+import { createMailbox } from '../async.ts';
 import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { parseMessageId } from '../sessions/ids.ts';
 import type { LiveEvents } from '../sessions/start.ts';
-import { announceHostChanges } from '../sessions/observed-phase.ts';
+import { announceHostChanges } from '../sessions/watch-pollers.ts';
 import type { TranscriptReader } from '../sessions/transcript-reader.ts';
-import { headReader, LIVE_AGAIN, type News, pushLiveEvents, pushLooks } from './news.ts';
 import type { ApprovalEvent, WaitingApproval } from '../sessions/waiting-approval.ts';
 import type { PendingApproval, RunSummary } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../store/log/entries.ts';

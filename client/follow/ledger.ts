@@ -4,7 +4,7 @@
 // lost, doubled, or kept of an attempt that did not count (L16).
 import { type LiveEvent, tombstoneOf, type WatchedEvent, type ChannelItem } from '../../store/live/events.ts';
 import type { AttemptName } from '../../store/live/files.ts';
-import { listContentEvents, listOutcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
+import { listContentEvents, listOutcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/tell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
 import { attemptName, type ItemEvent, type ViewItem, LiveView, reduceLive } from '../view/reduce-live.ts';
 import type { RunEntries, EntryMark, TranscriptReader } from '../sessions/transcript-reader.ts';

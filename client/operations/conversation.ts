@@ -1,12 +1,11 @@
 // Changes of the conversation: entries that the model no longer sees, an earlier point of it, and a
 // session of its own from there.
 import { z } from 'zod';
-import type { ActOptions } from '../sessions/decide.ts';
+import type { ActOptions } from '../sessions/waiting-approval.ts';
 import type { RewindOptions, RewindResult, UndoOptions, UndoResult } from '../sessions/files/rewind-session.ts';
 import type { ForkOptions, ForkResult } from '../sessions/fork/fork-session.ts';
 import type { Snipped } from '../sessions/snip.ts';
-import { defineOperation } from './operation.ts';
-import { changedFile, count, forkedFrom, prompt, optionsShape, text } from './shapes.ts';
+import { changedFile, count, defineOperation, forkedFrom, optionsShape, prompt, text } from './operation.ts';
 
 // Loaded when they are used: a command that lists sessions needs none of them.
 const loadSnip = () => import('../sessions/snip.ts');

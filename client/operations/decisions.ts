@@ -14,12 +14,11 @@ import {
   type ApproveOptions,
   type DenyOptions,
   reasonProblem,
-} from '../sessions/decide.ts';
+} from '../sessions/waiting-approval.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { nameProblem } from '../sessions/message.ts';
 import { formatMoment } from '../units.ts';
-import { defineOperation } from './operation.ts';
-import { text } from './shapes.ts';
+import { defineOperation, text } from './operation.ts';
 
 type Call = ActOptions & { readonly call: string };
 

@@ -19,16 +19,15 @@ import {
 import type { Moved } from '../../workflows/contract/hosts.ts';
 import type { SignalOnce } from '../../workflows/contract/steered.ts';
 import type { KeysOf } from '../options.ts';
-import type { ActOptions } from '../sessions/decide.ts';
+import type { ActOptions } from '../sessions/waiting-approval.ts';
 import type { MoveOptions } from '../sessions/move-session.ts';
 import { findWrongOption, messageOf } from '../sessions/message.ts';
 import { callUntilAnswered, patience } from '../sessions/persist.ts';
 import type { Prompt } from '../sessions/prompt.ts';
 import { callSession, sendSignal } from '../sessions/send.ts';
 import type { OnceOptions, SendOptions, Sent } from '../sessions/start.ts';
-import { requestAside, type SideAnswer } from '../sessions/updates/ask-aside.ts';
-import { defineOperation } from './operation.ts';
-import { list, nothing, prompt, optionsShape, sent, text } from './shapes.ts';
+import { requestAside, type SideAnswer } from '../sessions/updates/update.ts';
+import { defineOperation, list, nothing, optionsShape, prompt, sent, text } from './operation.ts';
 
 export const send = defineOperation<SendOptions & { readonly prompt: Prompt }, Sent>({
   name: 'send',

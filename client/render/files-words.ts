@@ -3,13 +3,12 @@
 import { type FilesEntry, filesText } from '../../store/snapshots/files-entry.ts';
 import { lastIndexBefore, type WrittenCall } from '../../store/snapshots/snapshot-points.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { callsBehind } from '../sessions/files/calls-behind.ts';
+import { callsBehind, type RemainingEffect } from '../sessions/files/calls-behind.ts';
 import { oneLine, truncateWithCount } from '../paint.ts';
 import { formatCount } from '../units.ts';
 import { inputFields } from './tool-lines.ts';
 import type { RewoundFile } from '../sessions/files/look-at-files.ts';
 import type { RewindResult } from '../sessions/files/rewind-session.ts';
-import type { RemainingEffect } from '../sessions/files/left-effects.ts';
 
 const WORDS = 80;
 

@@ -8,11 +8,9 @@ import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import type { LeftBehind } from '../sessions/history/left-behind.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { budgetText, epochText, noticeText, transitionText } from './words.ts';
-import { contextText, fullCommand } from './context-words.ts';
-import { endingText } from './ending-words.ts';
+import { contextText, fullCommand, steeringText } from './context-words.ts';
+import { endingText, endWord } from './outcome-words.ts';
 import { filesLines } from './files-words.ts';
-import { steeringText } from './steered-words.ts';
-import { endWord } from './outcome-words.ts';
 import { oneLine, type Paint } from '../paint.ts';
 import { formatCount } from '../units.ts';
 

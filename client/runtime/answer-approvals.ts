@@ -2,8 +2,12 @@
 // L81). If someone decides or answers elsewhere first, the function's answer no longer counts.
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../../workflows/contract/did-you-mean.ts';
-import { answerProblem, reasonProblem } from '../sessions/decide.ts';
-import type { ApprovalEvent, WaitingApproval } from '../sessions/waiting-approval.ts';
+import {
+  answerProblem,
+  type ApprovalEvent,
+  reasonProblem,
+  type WaitingApproval,
+} from '../sessions/waiting-approval.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { awaitArrival } from '../async.ts';
 import { ClientProblem } from '../problem.ts';

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { commandPolicy, probeSandbox } from '../../tools/sandbox.ts';
 import { openLive } from '../../store/live/open-live.ts';
-import { addressWithoutSecrets } from '../../store/live/redis-problems.ts';
+import { addressWithoutSecrets } from '../../store/live/redis-link.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import type { Sealing } from '../../store/values/s3/record-seal.ts';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import { DEFAULT_DISK_BYTES, measureShadow } from '../../store/snapshots/shadow-size.ts';
+import { DEFAULT_DISK_BYTES, measureShadow } from '../../store/snapshots/pack-shadow.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { type DataFolder, type Env, openDataFolder } from '../../connection/data-folder.ts';
@@ -26,17 +26,17 @@ import {
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { describeFreeRoom, measureDatabase } from '../store-care/database-size.ts';
 import { formatCount, formatSize } from '../units.ts';
-import { modelChecks } from './model-checks.ts';
 import {
   type Check,
+  deferralOf,
+  mcpCheck,
   missingCheck,
+  modelChecks,
+  networkChecks,
   noteCheck,
   okCheck,
-  mcpCheck,
-  networkChecks,
   prepareServers,
 } from './network-checks.ts';
-import { deferralOf } from './deferred-tools.ts';
 import type { Client } from '@temporalio/client';
 import { connectClient, type Target } from '../../connection/connect-client.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
@@ -45,7 +45,7 @@ import { NAMESPACE } from '../../worker/embedded/server-args.ts';
 import { findRunningServer, type ServerRecord, versionToMatch } from '../../worker/embedded/server-record.ts';
 import { describeNewer, newerSessions } from './newer.ts';
 import { isQueuePolled } from '../../connection/worker-polls.ts';
-import { describeNoWorker } from '../sessions/no-worker.ts';
+import { describeNoWorker } from '../sessions/watch-pollers.ts';
 import { forAnyWorker } from '../../workflows/contract/task-queue.ts';
 
 export type { Check };

@@ -6,8 +6,7 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { WorkerDeployment } from '../../worker/config/deployment.ts';
 import type { StartedWorker } from '../../worker/start-worker.ts';
 import type { StopOrder } from '../../activities/guards.ts';
-import { loadApart } from './bundled.ts';
-import type { OpenedServer } from './open-server.ts';
+import { loadApart, type OpenedServer } from './open-server.ts';
 
 export type OwnWorker = {
   readonly env: Env;

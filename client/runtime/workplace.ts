@@ -3,10 +3,12 @@
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { Log } from '../../system/log.ts';
 import {
-  stayingWorkers,
   type ChosenConfig,
+  keepWorker,
+  sayWhoseWork,
   staffFor,
   type Staffing,
+  stayingWorkers,
   workAlone,
   workersFor,
 } from './session-workers.ts';
@@ -19,7 +21,6 @@ import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
 import { newSessionId } from '../sessions/ids.ts';
 import { prepareWorker, startOwnWorker } from './own-worker.ts';
-import { keepWorker, sayWhoseWork } from './keep-worker.ts';
 import { openWholeServer, type OpenedServer } from './open-server.ts';
 import { watchPollers } from '../sessions/watch-pollers.ts';
 

@@ -5,20 +5,19 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { QUERIES, type SessionView, SIGNALS } from '../../workflows/contract/session.ts';
 import type { Signature, SignalOnce } from '../../workflows/contract/steered.ts';
 import { ClientProblem } from '../problem.ts';
-import type { ActOptions } from './decide.ts';
-import { entriesFrom } from './entries-from.ts';
+import type { ActOptions } from './waiting-approval.ts';
+import { entriesFrom, type TranscriptReader, transcriptReader } from './transcript-reader.ts';
 import type { Finder } from './find/list-sessions.ts';
-import { underWayReader } from './find/under-way.ts';
+import { underWayReader } from './find/stream-sessions.ts';
 import type { SessionDescription } from './info.ts';
 import { newMessageId, parseMessageId, parseSessionId } from './ids.ts';
 import { nameProblem } from './message.ts';
 import { headOf, type NewestStep, newestStepOf } from './newest-head.ts';
-import { observePhases, type Observer } from './observed-phase.ts';
+import { observePhases, type Observer } from './watch-pollers.ts';
 import { callUntilAnswered, impatient } from './persist.ts';
 import { runningReader } from './running/read-running.ts';
 import { sendSignal, sessionClosedProblem } from './send.ts';
 import { type ClientOptions, describeOwnSession, type OnceOptions } from './start.ts';
-import { type TranscriptReader, transcriptReader } from './transcript-reader.ts';
 import { MOST_UPDATES, update } from './updates/update.ts';
 
 export class ClientMeans {

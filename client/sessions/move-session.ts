@@ -7,7 +7,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { hostQueue, type SessionHost, UPDATES } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import type { ClientMeans } from './client-means.ts';
-import type { ActOptions } from './decide.ts';
+import type { ActOptions } from './waiting-approval.ts';
 import { updateAndWait } from './updates/update.ts';
 
 /** `host`: the PERDURE_HOST of the workers that are to take it; absent: any other. */

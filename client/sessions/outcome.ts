@@ -2,8 +2,7 @@
 import type { FieldsOf, resultShape } from '../../store/live/event-shapes.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
-import { outputOf, type RunOutput } from '../../store/view/structured-output.ts';
-import type { RunResult } from '../../store/view/result.ts';
+import { outputOf, type RunOutput, type RunResult } from '../../store/view/result.ts';
 import { formatCount, formatTokens } from '../units.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';

@@ -16,12 +16,12 @@ import {
 import { describe, elsewhereProblem, signalWithStart } from './send.ts';
 import { type GoalOnce, messageOf, findWrongOption } from './message.ts';
 import type { Abortable } from '../async.ts';
-import type { ActOptions } from './decide.ts';
+import type { ActOptions } from './waiting-approval.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, parsePrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';
 import { parseSessionId, newSessionId } from './ids.ts';
-import type { SnapshotsAt } from '../../store/snapshots/folder-knowledge.ts';
+import type { SnapshotsAt } from '../../store/snapshots/snapshot-points.ts';
 import type { ShadowReading } from '../../store/snapshots/compare.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { ChannelItem } from '../../store/live/events.ts';

@@ -1,12 +1,17 @@
 // Reads a session's transcript from the store; no worker has to be alive.
+// Reads what was said last in a session: the last prompt, and the last text of the model behind it.
+// Reads a transcript from a position on, across compactions, a piece at a time (Q10).
+import type { Client } from '@temporalio/client';
+import { createBodyReader } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { resultOf } from '../../store/view/result.ts';
+import { readRange, readSegment } from '../../store/log/read-chain.ts';
 import { type Store, StoreError } from '../../store/values/store.ts';
-import { lastReply, loadRun, loadView, type View } from '../../store/view/view.ts';
-import { createViewCache } from '../../store/view/view-cache.ts';
+import { resultOf } from '../../store/view/result.ts';
+import { createViewCache, lastReply, loadRun, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
+import { headOf } from './newest-head.ts';
+import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import { waitingApproval, type WaitingApproval } from './waiting-approval.ts';
 
 export type TranscriptReader = {
@@ -86,4 +91,60 @@ export type EntryMark = { readonly run: number; readonly position: number; reado
 /** Tells whether entries begin with the remembered one: else all of the run was read again. */
 export function beginsAt({ first, entries }: RunEntries, mark: EntryMark | undefined): boolean {
   return mark !== undefined && first === mark.position && entries[0] === mark.entry;
+}
+
+export type LastWords = {
+  /** The text of the last prompt; null when it cannot be read. */
+  readonly prompt: string | null;
+  /** Empty before the first reply with a text. */
+  readonly reply: string;
+};
+
+type Ports = { readonly temporal: { readonly client: Client }; readonly store: Store };
+
+/** Throws ClientProblem, and StoreError. */
+export async function readLastWords({ temporal, store }: Ports, session: SessionId): Promise<LastWords> {
+  const view = await loadWorkingView(store, session, await headOf(temporal.client, session));
+  const entries = view.from(view.begin);
+  const prompt = entries.findLast((entry) => entry.kind === 'user');
+  if (prompt?.kind !== 'user') return { prompt: null, reply: lastText(entries) };
+  const { body } = prompt;
+  const bodies = await createBodyReader(store)([prompt]);
+  const text = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? null);
+  return { prompt: text, reply: lastText(entries) };
+}
+
+function lastText(entries: readonly Entry[]): string {
+  for (const entry of entries.toReversed()) {
+    if (entry.kind !== 'reply') continue;
+    const text = entry.message.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+    if (text.trim() !== '') return text.trim();
+  }
+  return '';
+}
+
+/** Number of positions read at once. */
+const PIECE = 500;
+
+/**
+ * Yields the entries from position `from` on, oldest first, with only one piece of the transcript
+ * in memory. Throws StoreError.
+ */
+export async function* entriesFrom(
+  store: Store,
+  session: SessionId,
+  head: Hash | null,
+  from: number,
+): AsyncGenerator<{ readonly position: number; readonly entry: Entry }, void> {
+  if (head === null) return;
+  const { segment: last } = await readSegment(store, head, { session, entry: null });
+  const end = last.first + last.entries.length;
+  for (let begin = from; begin < end; begin += PIECE) {
+    const to = Math.min(begin + PIECE, end);
+    for (const { segment } of await readRange(store, session, head, { from: begin, to }))
+      for (const [index, entry] of segment.entries.entries()) {
+        const position = segment.first + index;
+        if (position >= begin && position < to) yield { position, entry };
+      }
+  }
 }

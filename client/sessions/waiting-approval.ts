@@ -1,9 +1,12 @@
 // A call that waits for a decision, with the input to decide about (L55). It is read from the memo
 // and the store alone.
-import { type SessionId, questionParts } from '../../workflows/contract/ids.ts';
-import { type PendingApproval } from '../../workflows/contract/session.ts';
-import { type Store, hashOf, StoreError } from '../../store/values/store.ts';
+// Options and bounds of decisions about waiting calls (L55) and of answers to questions (L81).
+import { hashOf, type Store, StoreError } from '../../store/values/store.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
+import { questionParts, type SessionId } from '../../workflows/contract/ids.ts';
+import { LARGEST_ANSWER } from '../../workflows/contract/people.ts';
+import { LONGEST_REASON, type PendingApproval } from '../../workflows/contract/session.ts';
+import type { Abortable } from '../async.ts';
 
 export type WaitingApproval = PendingApproval & {
   readonly session: SessionId;
@@ -64,4 +67,28 @@ async function inputOf(
 
 export function inputHashOf(input: unknown): string {
   return hashOf(Buffer.from(JSON.stringify(input)));
+}
+
+/**
+ * `by` names the person who acts, for the transcript and for someone who decides second; at most
+ * 200 characters. Absent: the client's name, or its identity.
+ */
+export type ActOptions = Abortable & { readonly by?: string };
+/** `input` replaces what the model wrote and is validated again. */
+export type ApproveOptions = ActOptions & { readonly input?: unknown };
+/** `interrupt` ends the run with the denial (L34). */
+export type DenyOptions = ActOptions & { readonly interrupt?: boolean };
+
+/** Returns a sentence that says what is wrong with the answer, or undefined. */
+export function answerProblem(text: string): string | undefined {
+  if (text.trim() === '') return 'the answer is empty';
+  const bytes = Buffer.byteLength(text);
+  return bytes <= LARGEST_ANSWER ? undefined : `the answer has ${bytes} bytes: give at most ${LARGEST_ANSWER}`;
+}
+
+/** Returns a sentence that says what is wrong with the reason, or undefined. */
+export function reasonProblem(reason: string): string | undefined {
+  if (reason.trim() === '') return 'the reason is empty: the model is told why, so say it';
+  if (reason.length <= LONGEST_REASON) return undefined;
+  return `the reason has ${reason.length} characters: give at most ${LONGEST_REASON}`;
 }

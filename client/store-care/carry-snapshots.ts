@@ -3,9 +3,14 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gitArguments, openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import { isSnapshotId } from '../../store/snapshots/snapshot-ids.ts';
-import { knowledgeIn } from '../../store/snapshots/folder-knowledge.ts';
+import {
+  gitArguments,
+  isSnapshotId,
+  openShadow,
+  shadowEnvironment,
+  snapshotsFolderOf,
+} from '../../store/snapshots/shadow.ts';
+import { knowledgeIn } from '../../store/snapshots/snapshot-points.ts';
 import { hashOf, keySegment } from '../../store/values/store.ts';
 import { type Entry, rewoundIn } from '../../store/log/entries.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';

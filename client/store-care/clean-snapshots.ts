@@ -8,14 +8,18 @@ import {
   freeUnnamed,
   isPackingDue,
   LONGEST_PACKING_MS,
+  measureShadow,
   type Packing,
   type PackingBounds,
   packShadow,
+  readRoom,
+  readStoreNote,
+  type ShadowRoom,
+  type ShadowSize,
+  STORE_NOTE,
   withPackingLock,
 } from '../../store/snapshots/pack-shadow.ts';
-import { readStoreNote, STORE_NOTE } from '../../store/snapshots/session-store.ts';
 import { gitArguments, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import { measureShadow, readRoom, type ShadowRoom, type ShadowSize } from '../../store/snapshots/shadow-size.ts';
 import { HostedSessions } from '../../store/hosted-sessions.ts';
 import { keySegment } from '../../store/values/store.ts';
 import { ClientProblem } from '../problem.ts';

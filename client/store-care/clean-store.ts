@@ -1,17 +1,43 @@
 // Drops what no known session can reach (W4): it marks from the sessions, then sweeps what is older
 // than a grace period. A session that runs meanwhile writes younger values; an old value that it
 // names again is renewed, or set aside where it is still found.
+import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
+import { NAMESPACES, readNamespace, readNamespaceName } from '../../connection/store-namespaces.ts';
 import { FILE_BYTES } from '../../store/values/files.ts';
-import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
-import { keySegment } from '../../store/values/store.ts';
+import { keySegment, parseStored, type StoreCare, type StoredObject } from '../../store/values/store.ts';
+import { isWorktreePlace, type WorktreeRecord } from '../../store/worktree-record.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { readNamespace, readNamespaceName, NAMESPACES } from '../../connection/store-namespaces.ts';
 import { oneLine } from '../paint.ts';
 import { ClientProblem } from '../problem.ts';
 import { findRoots } from './find-roots.ts';
-import { type KeptWorktree, findWorktree, WORKTREES } from './kept-worktrees.ts';
 import { markReached } from './mark-reached.ts';
+
+// Finds work trees of agents (L72) whose sessions are gone. A work tree on this machine may hold
+// work that is on no branch; its record is the only thing that leads there, and stays as long as
+// the tree does.
+export const WORKTREES = 'worktrees';
+
+/**
+ * `common` is the git directory of its repository. `holder` is the folder that contains only the
+ * work tree.
+ */
+export type KeptWorktree = Pick<WorktreeRecord, 'tree' | 'common' | 'holder'>;
+
+/**
+ * Returns the work tree that a session's record names if it is on this machine, else null. Throws
+ * StoreError.
+ */
+export async function findWorktree(care: Pick<StoreCare, 'record'>, key: string): Promise<KeptWorktree | null> {
+  const [kind, session = ''] = key.split('/');
+  if (kind !== WORKTREES) return null;
+  const record = await care.record(`${WORKTREES}/${session}/begun`);
+  const { tree, common, holder } = ((record && parseStored(record.bytes)) ?? {}) as Partial<WorktreeRecord>;
+  if (tree === undefined || common === undefined || holder === undefined || !existsSync(tree)) return null;
+  // A person is told to remove it, so it must be a place of ours.
+  if (!isWorktreePlace({ holder, tree })) return null;
+  return { tree, common, holder };
+}
 
 export type CleanStore = {
   readonly temporal: Client;

@@ -3,11 +3,9 @@
 // values behind the gap would count as unreachable.
 import { createLimit } from '../../system/async.ts';
 import { decodeSegment, formatSegmentPlace } from '../../store/log/segments.ts';
-import type { StoreCare } from '../../store/values/store-care.ts';
-import { hashOf, StoreError } from '../../store/values/store.ts';
+import { hashOf, type StoreCare, StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { Roots } from './find-roots.ts';
-import { hashesIn } from './scan-hashes.ts';
+import { hashesIn, type Roots } from './find-roots.ts';
 
 /** Values read at once. A value stays in memory while it is read. */
 const AT_ONCE = 16;

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import { isSnapshotId } from '../../store/snapshots/snapshot-ids.ts';
+import { isSnapshotId } from '../../store/snapshots/shadow.ts';
 import { hashOf } from '../../store/values/store.ts';
 import type { ForkedFrom } from '../../workflows/contract/fork.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';

@@ -5,8 +5,18 @@ export { runInMemory } from './run-in-memory.ts';
 export type { InMemory, InMemoryDeps, RanInMemory } from './run-in-memory.ts';
 export { replay, testEnvironment } from './environment.ts';
 export type { ReplayOptions, TestEnvironment, TestEnvironmentOptions } from './environment.ts';
-export { fault, gate, reply, startScriptedModel, text, thinking, toolUse } from '../../scripted-model/index.ts';
-export { lastUserText, systemText, toolResults } from '../../scripted-model/index.ts';
+export {
+  fault,
+  gate,
+  lastUserText,
+  reply,
+  startScriptedModel,
+  systemText,
+  text,
+  thinking,
+  toolResults,
+  toolUse,
+} from '../../scripted-model/index.ts';
 export type {
   AccountOptions,
   CacheOptions,

@@ -12,7 +12,7 @@ import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { openModelAccess } from '../../worker/model-access.ts';
 import { startScriptedModel, type RecordedRequest, type ScriptedModelOptions } from '../../scripted-model/index.ts';
-import { finalText } from '../../store/view/final-text.ts';
+import { finalText } from '../../store/view/result.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';

@@ -2,8 +2,7 @@
 // certificates. It is made once, where a worker opens, and every part that sends requests takes its
 // `fetch`.
 import type { Dispatcher as UndiciDispatcher, Dispatcher } from 'undici';
-import { type Network, VIA_HEADER } from '../../system/network.ts';
-import { PartedBody } from '../../system/parted-body.ts';
+import { type Network, PartedBody, VIA_HEADER } from '../../system/network.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { hostOf, isThisMachine, type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
 import type { Readable } from 'node:stream';

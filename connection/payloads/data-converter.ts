@@ -13,8 +13,7 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { pathOfBuiltFile } from '../../system/process/places.ts';
 import type { KeyRing } from './key-ring.ts';
 import { reasonOf } from '../../system/text.ts';
-import { safeCodecs, readableCodec, markUnreadable } from './readable-codec.ts';
-import { createSealingCodec } from './sealing-codec.ts';
+import { createSealingCodec, markUnreadable, readableCodec, safeCodecs } from './sealing-codec.ts';
 
 const createCodecs = (keys: KeyRing | undefined, log: Log) => [keys ? createSealingCodec(keys, log) : readableCodec];
 

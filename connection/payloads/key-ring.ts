@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 

@@ -1,12 +1,12 @@
 // The codec that seals payloads: AES-256-GCM under a key of the data folder, bound to the session,
 // and for an activity to its name. A payload that was not sealed by a holder of the key, or for
 // another session or activity, becomes a value that says so.
-import type { Log } from '../../system/log.ts';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { METADATA_ENCODING_KEY, type Payload, type PayloadCodec, type SerializationContext } from '@temporalio/common';
-import type { KeyRing } from './key-ring.ts';
+import type { Log } from '../../system/log.ts';
 import { firingOf } from '../../workflows/contract/schedules/firing.ts';
-import { safeCodecs, makeReadable, markUnreadable, encodingOf } from './readable-codec.ts';
+import { markUndecodable, type Undecodable } from '../../workflows/contract/undecodable.ts';
+import type { KeyRing } from './key-ring.ts';
 
 const SEALED = 'binary/encrypted';
 
@@ -125,4 +125,90 @@ function placeBytes(context: SerializationContext | undefined): Buffer {
   const activity = context.type === 'activity' ? (context.activityId ?? '') : '';
   const place = firingOf(workflowId ?? '')?.schedule ?? workflowId ?? '';
   return Buffer.from(JSON.stringify([type, namespace, place, activity]));
+}
+
+// A codec that makes every payload one that the SDK can decode: a payload that it would throw over
+// becomes a value that says so. Decoding comes before any handler of ours, and an error there fails
+// a workflow task on every try.
+/** Codecs whose `decode` never throws, and returns a payload that can be read. */
+export const safeCodecs = new WeakSet<PayloadCodec>();
+
+const JSON_PLAIN = 'json/plain';
+/** Encodings that the SDK's converter can always read. */
+const BINARY: readonly string[] = ['binary/null', 'binary/plain'];
+
+/**
+ * Levels of JSON. A value that is nested thousands deep cannot be written again: it would overflow
+ * the stack.
+ */
+const DEEPEST_JSON = 500;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export const readableCodec: PayloadCodec = {
+  encode: (payloads) => Promise.resolve(payloads),
+  decode: (payloads) => Promise.resolve(payloads.map(makeReadable)),
+};
+safeCodecs.add(readableCodec);
+
+/** Returns the same payload, or one that holds the mark. */
+export function makeReadable(payload: Payload): Payload {
+  const why = readingProblem(payload);
+  return why === undefined ? payload : markUnreadable({ why, elsewhere: false });
+}
+
+export function markUnreadable(what: Undecodable): Payload {
+  const data = encoder.encode(JSON.stringify(markUndecodable(what)));
+  return { metadata: { [METADATA_ENCODING_KEY]: encoder.encode(JSON_PLAIN) }, data };
+}
+
+export function encodingOf({ metadata }: Payload): string {
+  const encoding = metadata?.[METADATA_ENCODING_KEY];
+  return encoding ? decoder.decode(encoding) : '';
+}
+
+/**
+ * Returns the data. A payload that came without data has an empty list there, as protobufjs makes
+ * it.
+ */
+export function dataOf({ data }: Payload): Uint8Array {
+  return data && ArrayBuffer.isView(data) ? data : new Uint8Array();
+}
+
+function readingProblem(payload: Payload): string | undefined {
+  const encoding = encodingOf(payload);
+  if (BINARY.includes(encoding)) return undefined;
+  if (encoding !== JSON_PLAIN)
+    return `has the encoding ${JSON.stringify(encoding.slice(0, 80))}, which this version cannot read`;
+  const data = dataOf(payload);
+  if (isTooDeep(data)) return `is JSON of more than ${DEEPEST_JSON} levels`;
+  try {
+    JSON.parse(decoder.decode(data));
+    return undefined;
+  } catch {
+    return 'is broken JSON';
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+const CLOSE: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+
+/** Scans the bytes, because the depth must be known before anything recurses into it. */
+function isTooDeep(data: Uint8Array): boolean {
+  if (data.length <= DEEPEST_JSON) return false;
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < data.length; at += 1) {
+    const byte = data[at]!;
+    if (quoted) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) quoted = false;
+    } else if (byte === QUOTE) quoted = true;
+    else if (OPEN.has(byte) && (depth += 1) > DEEPEST_JSON) return true;
+    else if (CLOSE.has(byte)) depth -= 1;
+  }
+  return false;
 }

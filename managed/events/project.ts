@@ -31,7 +31,7 @@ import { runningPart, settledParts, waitParts, withdrawnParts } from './wait-par
 type Projected = { readonly projection: Projection; readonly facts: readonly EventFact[] };
 
 export function projectEntries(from: Projection, entries: readonly Entry[]): Projected {
-  let projection = from;
+  let projection = from.time === 0 ? { ...from, time: firstTime(entries) } : from;
   const facts: EventFact[] = [];
   for (const entry of entries) {
     const step = projectEntry(projection, entry);
@@ -40,6 +40,9 @@ export function projectEntries(from: Projection, entries: readonly Entry[]): Pro
   }
   return { projection, facts };
 }
+
+/** The message of a first run that could not start is stored with the end of that run alone. */
+const firstTime = (entries: readonly Entry[]): number => entries.map(timeOf).find((at) => at !== undefined) ?? 0;
 
 function projectEntry(before: Projection, entry: Entry): Projected {
   const time = timeOf(entry) ?? before.time;

@@ -6,7 +6,7 @@ import { refuseUnknown } from '../../client/faces/sessions.ts';
 import { ClientProblem } from '../../client/faces/start.ts';
 import type { Role } from '../hosting/people.ts';
 import type { Acting, PagePorts } from '../ports.ts';
-import { nothing } from '../../client/operations/shapes.ts';
+import { nothing } from '../../client/operations/operation.ts';
 
 /** A request as its route gets it. */
 export type ApiRequest = {

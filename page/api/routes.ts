@@ -1,7 +1,7 @@
 // The routes of the HTTP API in one table, from which requests are answered and
 // docs/openapi.v1.json is made.
 import { callMethod, type Fields, type Operation, operationList } from '../../client/operations/operations.ts';
-import { optionsShape, sent, nothing } from '../../client/operations/shapes.ts';
+import { optionsShape, sent, nothing } from '../../client/operations/operation.ts';
 import { agentSessionId } from '../../client/faces/contract.ts';
 import { present } from '../../client/faces/basics.ts';
 import { ClientProblem } from '../../client/faces/start.ts';

@@ -5,7 +5,7 @@ import { present } from '../../client/faces/basics.ts';
 import { ClientProblem } from '../../client/faces/start.ts';
 import type { ScheduleInfo } from '../../client/faces/types.ts';
 import { type ApiRequest, checkRunOptions, getRoute, type Route, postRoute } from './route.ts';
-import { nothing } from '../../client/operations/shapes.ts';
+import { nothing } from '../../client/operations/operation.ts';
 import * as shapes from './schemas.ts';
 
 /** Most schedules in one answer. */

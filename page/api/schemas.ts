@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../client/faces/reading.ts';
 import { CHANGEABLE, overlapPolicies } from '../../client/faces/schedules.ts';
-import { changedFile, count, forkedFrom, prompt, optionsShape, text } from '../../client/operations/shapes.ts';
+import { changedFile, count, forkedFrom, prompt, optionsShape, text } from '../../client/operations/operation.ts';
 
 const moment = z.number().describe('milliseconds since the epoch');
 

@@ -1,5 +1,10 @@
 // Collects what is wrong right now, in the words of a banner: what it is, and what to do. A trouble
 // that is over disappears.
+// Reads what waits for a person, and notes where the store cannot be read.
+import { StoreError } from '../../client/faces/sessions.ts';
+import type { WaitingApproval } from '../../client/faces/types.ts';
+import { reasonOf } from '../../system/text.ts';
+import type { PagePorts } from '../ports.ts';
 
 export type TroubleKind = 'gone' | 'server' | 'worker' | 'store' | 'live' | 'damaged';
 
@@ -29,4 +34,20 @@ export function createTroubles() {
         return detail === undefined ? [] : [{ kind, title: titles[kind], detail }];
       }),
   };
+}
+
+/** Returns an empty list where the store cannot be read, which is then a trouble. */
+export async function readWaiting(
+  ports: Pick<PagePorts, 'inbox'>,
+  trouble: ReturnType<typeof createTroubles>,
+): Promise<readonly WaitingApproval[]> {
+  try {
+    const waiting = await ports.inbox();
+    trouble.set('store', null);
+    return waiting;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    trouble.set('store', reasonOf(error));
+    return [];
+  }
 }

@@ -5,16 +5,14 @@ import { reasonOf } from '../../system/text.ts';
 import type { WaitingApproval, SessionCounts, SessionPage } from '../../client/faces/types.ts';
 import { present } from '../../client/faces/basics.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
-import { readWaiting } from '../feed/read-waiting.ts';
-import { type Trouble, createTroubles } from '../feed/troubles.ts';
+import { createTroubles, readWaiting, type Trouble } from '../feed/troubles.ts';
 import { sumCounts } from '../frame/frame-state.tsx';
 import { formatNumber } from '../figures.tsx';
 import { Icon } from '../primitives.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { Banner } from '../session/frame.tsx';
-import { FleetCards } from './fleet-cards.tsx';
-import { type Plots, plotsOf } from './fleet-plots.ts';
+import { FleetCards, type Plots, plotsOf } from './fleet-cards.tsx';
 import {
   type FleetView,
   fleetAddress,
@@ -27,10 +25,16 @@ import {
   wholeFilter,
 } from './fleet-view.ts';
 import { type Need, NeedStrip, NEEDS_SHOWN } from './need-strip.tsx';
-import { type RunEnds, runEndReader } from './run-ends.ts';
-import { byUrgency } from './urgency.ts';
+import {
+  byUrgency,
+  flatRows,
+  groupSessions,
+  runEndReader,
+  type RunEnds,
+  type SessionGroup,
+  treeRows,
+} from './urgency.ts';
 import { GroupRow, groupRowId, sessionRowId, SessionRow } from './session-row.tsx';
-import { flatRows, groupSessions, type SessionGroup, treeRows } from './session-tree.ts';
 
 type TabCounts = Readonly<Record<Tab, number>> & { readonly note?: string };
 

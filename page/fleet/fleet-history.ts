@@ -7,7 +7,7 @@ import type { SessionInfo } from '../../client/faces/types.ts';
 import { WORKFLOW_TYPE } from '../../client/faces/basics.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
-import { computeShares } from '../usage/usage.ts';
+import { computeShares } from '../usage/usage-page.tsx';
 import { isBadReason } from './fleet-view.ts';
 import { bucketStarts, type FleetLook, type FleetPoint, minuteRing } from './minute-ring.ts';
 import { readPrometheusRange } from './prometheus-range.ts';

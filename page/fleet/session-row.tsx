@@ -10,9 +10,7 @@ import { Age, formatNumber, HourPlot, MeterBar, shortAmount, TimedText } from '.
 import { Icon } from '../primitives.tsx';
 import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
-import type { RunEnds } from './run-ends.ts';
-import { lastSignOf } from './urgency.ts';
-import type { SessionGroup, TreeRow } from './session-tree.ts';
+import { lastSignOf, type RunEnds, type SessionGroup, type TreeRow } from './urgency.ts';
 
 /** Columns behind the task. `sort` is the order of a first press on the heading. */
 const columns = {

@@ -4,11 +4,10 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { PageAddress } from '../page-address.ts';
-import { type Forwarder, isLoopbackName, nameAt } from './forwarders.ts';
+import { type Forwarder, isLoopbackName, nameAt } from './page-host.ts';
 import { codeTaker, isPass, newPass, newShare, shareEnd, type TakenCode } from './passes.ts';
 import { isOwnPeer, type Peer } from './peer-user.ts';
-import { mayDo, type Person, type Role } from './people.ts';
-import { drawFor } from './viewer.ts';
+import { drawFor, mayDo, type Person, type Role } from './people.ts';
 
 /** The owner of the data folder, who lets browsers in by codes signed with its key. */
 type Owner = {

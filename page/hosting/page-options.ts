@@ -2,8 +2,7 @@
 // machine, or under a name for others.
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
-import { parseForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
-import type { HostFlags, PageHost } from './page-host.ts';
+import { type Forwarder, forwardersOf, type HostFlags, type PageHost, parseForwarder } from './page-host.ts';
 import type { OpenedServer } from '../../client/faces/types.ts';
 import { present } from '../../client/faces/basics.ts';
 import type { MountApp } from '../page-app.tsx';

@@ -1,9 +1,12 @@
 // The people of a page and what each may do: look, decide about waiting calls, or steer sessions.
 // Each has a token of their own.
+// Remembers who asks while a view is drawn for them: the frame of a page says it, and the sheet
+// hides what they may not do. The server refuses it all the same.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { readJsonFile } from '../../system/json-file.ts';
+import { readJsonFile } from '../../system/json.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 /** Each role includes those before it. */
@@ -76,3 +79,14 @@ function isSame(a: string, b: string): boolean {
 export function mayDo(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }
+
+/** `hasAgents`: the rail has that section. */
+type Viewer = Pick<Person, 'name' | 'role'> & { readonly hasAgents: boolean };
+
+const viewers = new AsyncLocalStorage<Viewer>();
+
+export const drawFor = <T>({ name, role }: Person, hasAgents: boolean, draw: () => T): T =>
+  viewers.run({ name, role, hasAgents }, draw);
+
+/** Returns who the view is drawn for; undefined for a stranger and where no request is served. */
+export const viewerNow = (): Viewer | undefined => viewers.getStore();

@@ -14,11 +14,10 @@ import { EmptyCard, Icon } from '../primitives.tsx';
 import { formatNumber } from '../figures.tsx';
 import { Copy, htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import { changeCounts, CountWords, DiffFigure } from '../transcript/call-input.tsx';
+import { changeCounts, CountWords, DiffFigure, DiffLines, type PatchLine } from '../transcript/call-input.tsx';
 import { placeOf } from '../transcript/call-card.tsx';
 import { readPatch, readSessionFiles, type SessionFile, type SessionFiles } from './session-files.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
-import { type PatchLine, DiffLines } from '../transcript/diff-lines.tsx';
 import { languageOf } from '../text/code-tokens.ts';
 import { Tokens } from '../text/markdown-view.tsx';
 

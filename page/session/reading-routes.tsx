@@ -6,8 +6,7 @@ import { sessionIdProblem, formatMoney, shortTime, formatSize } from '../../clie
 import { ClientProblem } from '../../client/faces/start.ts';
 import { matchAgents } from '../../client/faces/turns.ts';
 import { comparePage } from '../compare/compare-page.tsx';
-import { sendFeed } from '../feed/event-stream.ts';
-import { type OpenFeeds, withFeed } from '../feed/open-feeds.ts';
+import { type OpenFeeds, sendFeed, withFeed } from '../feed/event-stream.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';

@@ -3,9 +3,8 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type Access, personIn, readShareEnd, SHARED, sharePath } from '../hosting/access.ts';
-import { sendFeed } from '../feed/event-stream.ts';
+import { sendFeed, withFeed } from '../feed/event-stream.ts';
 import { LIVE } from '../feed/live-pieces.ts';
-import { withFeed } from '../feed/open-feeds.ts';
 import type { Change } from '../feed/ring.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Copy, htmlOf, Layout, Moment } from '../layout.tsx';

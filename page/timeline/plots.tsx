@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx';
 import type { RunConfig, Iteration } from '../../client/faces/types.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/faces/basics.ts';
 import { shortAmount } from '../figures.tsx';
-import type { Column } from './columns.ts';
+import type { Column } from './clock-rows.ts';
 
 type Props = { readonly session: string; readonly columns: readonly Column[]; readonly config: RunConfig | null };
 

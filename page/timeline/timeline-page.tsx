@@ -29,13 +29,13 @@ import {
   type AgentRow,
   type ClockRow,
   clockScale,
-  groupRows,
-  rowsOf,
   type ClockScale,
   clockSummaryText,
+  columnsOf,
+  groupRows,
+  rowsOf,
   toolsOf,
 } from './clock-rows.ts';
-import { columnsOf } from './columns.ts';
 import { linkOf, rowId, PlotList } from './plots.tsx';
 
 /** Bars drawn at once. */

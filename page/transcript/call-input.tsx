@@ -1,12 +1,13 @@
 // Shows the input of a call as what it is: a change as a diff, a command as a script, a task for
 // an agent as text, a task list as a list, other fields by their names.
-import { showUnseen } from '../../system/text.ts';
-import { AGENT_TOOL } from '../../client/faces/contract.ts';
-import type { FileChange } from '../../client/faces/types.ts';
-import { changeOf, diffRows, SHOWN } from '../../client/faces/words.ts';
+// Draws the lines of a diff, coloured as what they are.
 import { formatCount } from '../../client/faces/basics.ts';
+import { AGENT_TOOL } from '../../client/faces/contract.ts';
+import type { DiffRow, FileChange } from '../../client/faces/types.ts';
+import { changeOf, diffRows, SHOWN } from '../../client/faces/words.ts';
+import { showUnseen } from '../../system/text.ts';
+import { languageOf } from '../text/code-tokens.ts';
 import { MarkdownText, Tokens } from '../text/markdown-view.tsx';
-import { DiffLines } from './diff-lines.tsx';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -131,5 +132,33 @@ export function DiffFigure({ change: { path, before, after }, sides }: DiffProps
       {sides}
       {left > 0 ? <p class="links">{`${formatCount(left, 'more character')}: download the transcript`}</p> : null}
     </figure>
+  );
+}
+
+/** A line of the file, or one that git writes between them. */
+export type PatchLine = DiffRow | { readonly mark: '@'; readonly text: string };
+
+const CLASSES = { '+': 'add', '-': 'del', ' ': 'same', '@': 'at' } as const;
+
+type DiffLinesProps = { readonly path: string; readonly lines: readonly PatchLine[]; readonly label: string };
+
+export function DiffLines({ path, lines, label }: DiffLinesProps) {
+  const language = languageOf(path);
+  return (
+    <pre tabindex={0} aria-label={label}>
+      {lines.map(({ mark, text }) => (
+        <span class={CLASSES[mark]}>
+          {mark === '@' ? (
+            showUnseen(text)
+          ) : (
+            <>
+              {`${mark} `}
+              <Tokens language={language} text={text} />
+            </>
+          )}
+          {'\n'}
+        </span>
+      ))}
+    </pre>
   );
 }

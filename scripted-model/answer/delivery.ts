@@ -1,8 +1,7 @@
 // Turns a reply into the actions on the wire: pauses and holds, cuts and chunks that count bytes.
 import { type ScriptedMessage, toJson, truncateMessage } from './message.ts';
-import { type Action, writeText } from './playback.ts';
+import { type Action, formatEvent, listEvents, type Piece, writeText } from './playback.ts';
 import type { Fault, Reply } from '../script.ts';
-import { formatEvent, listEvents, type Piece } from './sse.ts';
 import { type ApiError, buildApiError, buildErrorData, buildInvalidRequest } from '../api-error.ts';
 import { present } from '../../workflows/contract/present.ts';
 

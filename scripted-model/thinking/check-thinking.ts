@@ -1,8 +1,7 @@
 // Checks thinking that comes back: who may read it, and whether it is preceded by what preceded it
 // when it was made. Thinking that the model may not read is dropped without a word; a changed
 // prefix is refused, dropped or only noted, by model, account and request.
-import type { ModelProfile } from '../models/model-profile.ts';
-import { findProfile, canReadThinking } from '../models/profiles.ts';
+import { canReadThinking, findProfile, type ModelProfile } from '../models/profiles.ts';
 import { toBlocks } from '../read-request.ts';
 import type { ParsedRequest } from '../script.ts';
 import { isObject, type Json } from '../validate/shape.ts';

@@ -2,7 +2,7 @@
 // last one.
 import { blockProblem, sayingProblem } from './blocks.ts';
 import { findLeadingBlock } from '../compaction/blocks.ts';
-import { findProfile } from '../models/profiles.ts';
+import { findProfile, type ModelProfile } from '../models/profiles.ts';
 import { isSummaryRequest } from './compaction.ts';
 import {
   extraKeyProblem,
@@ -21,7 +21,6 @@ import {
   systemMessageProblem,
   TOOL_CHANGES,
 } from './system-messages.ts';
-import type { ModelProfile } from '../models/model-profile.ts';
 
 const MESSAGE_KEYS = new Set(['role', 'content']);
 

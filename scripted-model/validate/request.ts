@@ -2,9 +2,9 @@
 // their own.
 import { BETAS, listBetaFields } from './betas.ts';
 import { compactionBlockProblem, compactionRequestProblem } from './compaction.ts';
-import { findProfile } from '../models/profiles.ts';
+import { EFFORTS, findProfile, type ModelProfile, type ProfileEffort, type ThinkingType } from '../models/profiles.ts';
 import { sizesProblem, messagesProblem } from './messages.ts';
-import { outputConfigProblem } from './output-config.ts';
+import { outputConfigProblem, toolsProblem } from './tools.ts';
 import {
   extraKeyProblem,
   firstProblem,
@@ -16,9 +16,6 @@ import {
 } from './shape.ts';
 import { textProblem } from './blocks.ts';
 import { toolChangesProblem } from './tool-changes.ts';
-import { toolsProblem } from './tools.ts';
-import type { ModelProfile, ProfileEffort, ThinkingType } from '../models/model-profile.ts';
-import { EFFORTS } from '../models/table.ts';
 
 const KEYS =
   'max_tokens messages model cache_control container diagnostics inference_geo metadata output_config service_tier speed ' +

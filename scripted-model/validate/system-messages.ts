@@ -1,7 +1,7 @@
 // Checks messages of the role `system`: which models take them, where they may stand, what they may
 // hold.
-import type { ModelProfile } from '../models/model-profile.ts';
-import { EFFORT_PROBLEM, isEffort } from './output-config.ts';
+import type { ModelProfile } from '../models/profiles.ts';
+import { EFFORT_PROBLEM, isEffort } from './tools.ts';
 import { BETAS } from './betas.ts';
 import { extraKeyProblem, firstProblem, isObject, type Json } from './shape.ts';
 import { sayingProblem, textProblem } from './blocks.ts';

@@ -4,12 +4,19 @@
 import type { Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { AttemptReader } from './attempt-reader.ts';
-import { type Cursor, type LiveItem, START, type StepCursor } from './cursor.ts';
+import {
+  type Cursor,
+  findFate,
+  followStep,
+  type FoundStep,
+  type LiveItem,
+  START,
+  type StepCursor,
+} from './follow-step.ts';
 import type { LiveChannel, LiveHeader } from './events.ts';
-import { findFate, type FoundStep, followStep } from './follow-step.ts';
 import type { LivePeek } from './peek.ts';
 
-export type { Cursor, LiveItem } from './cursor.ts';
+export type { Cursor, LiveItem } from './follow-step.ts';
 
 /** Both sides of the live channel of a place. Neither fails for a channel that is missing. */
 export type Live = LiveChannel & {

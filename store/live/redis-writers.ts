@@ -15,8 +15,7 @@ import {
   type SessionKeys,
   formatStreamName,
 } from './redis-keys.ts';
-import type { RedisLink } from './redis-link.ts';
-import { isRedisRefusal } from './redis-problems.ts';
+import { isRedisRefusal, type RedisLink } from './redis-link.ts';
 
 /** Bytes that are held for the Redis, of one attempt and of all. */
 const MOST_OF_ATTEMPT = 1024 * 1024;

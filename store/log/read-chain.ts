@@ -1,10 +1,12 @@
 // Reads the segments up to a head from the store: parents one by one to the nearest that lists
 // those before it, then as many at once as it lists, up to 64. Every link is checked.
+// Reads everything that a session has ever said: the entries up to a head, and those that rewinds
+// have left behind (T6).
 import type { ForkNotice } from '../../workflows/contract/fork.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { Segment } from './entries.ts';
-import { decodeSegment, formatSegmentPlace, type SegmentPlace } from './segments.ts';
 import { type Store, StoreError } from '../values/store.ts';
+import { type Entry, headLeftBy, type Segment } from './entries.ts';
+import { decodeSegment, formatSegmentPlace, type SegmentPlace } from './segments.ts';
 
 export type StoredSegment = { readonly hash: Hash; readonly bytes: number; readonly segment: Segment };
 
@@ -168,4 +170,26 @@ function wrongLinkError(found: StoredSegment, where: SegmentPlace): StoreError {
   const { session, n, first } = found.segment;
   const what = `stored value ${found.hash} is segment ${n} from entry ${first} of session ${session}`;
   return new StoreError('corrupt', `${formatSegmentPlace(where)}: ${what} and does not belong here`);
+}
+
+/**
+ * Returns the entries up to `head`, and after them what was left behind, also of sessions that this
+ * one is a fork of. Throws StoreError.
+ */
+export async function readWithLeftBehind(store: Store, session: SessionId, head: Hash): Promise<readonly Entry[]> {
+  const known = new Set<Hash>();
+  const found: Entry[] = [];
+  const heads = [head];
+  for (let at = heads.shift(); at !== undefined; at = heads.shift()) {
+    if (known.has(at)) continue;
+    const { segment: newest } = await readSegment(store, at, { session, entry: null });
+    const isKnown = (hash: Hash): boolean => known.has(hash);
+    for (const { hash, segment } of await readChain(store, newest.session, at, { isKnown })) {
+      if (known.has(hash)) continue;
+      known.add(hash);
+      found.push(...segment.entries);
+      heads.push(...segment.entries.flatMap((entry) => headLeftBy(entry) ?? []));
+    }
+  }
+  return found;
 }

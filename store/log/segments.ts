@@ -3,7 +3,7 @@
 // equal order give equal hashes.
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { type Behind, type Entry, NEAR, PAGE, type Segment } from './entries.ts';
-import { isSnapshotId } from '../snapshots/snapshot-ids.ts';
+import { isSnapshotId } from '../snapshots/shadow.ts';
 import { findNewerVersion, newerValue, parseStored, StoreError } from '../values/store.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';
 

@@ -255,3 +255,24 @@ export function openMemoryStores(store: Store, now: () => number) {
     return { memories, problem };
   };
 }
+
+// What a cleaning of the store leaves of memories (G67): all of stores that exist, but for the
+// texts of versions that were redacted or forgotten.
+/**
+ * Returns a function that tells whether a record is kept; undefined for records of other kinds.
+ * Throws StoreError.
+ */
+export async function findKeptMemories(store: Store, now: () => number): Promise<(key: string) => boolean | undefined> {
+  const stores = await new ResourceLog<object>({ store, name: MEMORY_STORES, now }).read();
+  const needed = new Set<string>();
+  for (const id of stores.keys()) {
+    needed.add(memoryLogName(id)).add(`${memoryLogName(id)}-checkpoints`);
+    for (const { text } of (await new Memories({ store, id, now }).versions()).values())
+      if (text) needed.add(`${id}/${text.in}`);
+  }
+  return (key) => {
+    const [kind, segment = '', name] = key.split('/');
+    if (kind === MEMORY_TEXTS) return needed.has(`${segment}/${name}`);
+    return kind === 'managed' && segment.startsWith(memoryLogName('')) ? needed.has(segment) : undefined;
+  };
+}

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { codeOf, onOneLine, reasonOf } from '../../system/text.ts';
-import { Comparison } from './comparison.ts';
+import { Comparison } from './compare.ts';
 import {
   FolderIndex,
   modeOf,
@@ -19,7 +19,14 @@ import {
 } from './folder-index.ts';
 import { FOLDER_MODE, loosePath, ObjectWriter, receivePack, runWithInput, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
-import { moveRef } from './move-ref.ts';
+import {
+  collectFiles,
+  type LastSnapshot,
+  moveRef,
+  readSaved,
+  replaceSavedFile,
+  type SavedFile,
+} from './saved-files.ts';
 import { NO_PERSONAL, type PersonalSettings } from './repository-rules.ts';
 import { readContent } from './read-content.ts';
 import {
@@ -33,15 +40,20 @@ import {
   type Omitted,
   parsePermissions,
 } from './snapshot-notes.ts';
-import { withPermissionChanges } from './permission-changes.ts';
+import { listPathModes, withPermissionChanges } from './read-notes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
 import { createTemporaryCheck } from './restore/temporary-names.ts';
-import { collectFiles, readSaved, replaceSavedFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
-import { gitArguments, leaveOutData, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
-import { isSnapshotId, nameTree } from './snapshot-ids.ts';
-import type { ShadowReading } from './run-held.ts';
+import {
+  gitArguments,
+  isSnapshotId,
+  leaveOutData,
+  nameTree,
+  openShadow,
+  shadowEnvironment,
+  type ShadowPlace,
+  type ShadowReading,
+} from './shadow.ts';
 import { findUncaptured } from './uncaptured.ts';
-import { listPathModes } from './read-notes.ts';
 
 /** The most that is captured of a folder. Bytes. */
 export type SnapshotCaps = { readonly files: number; readonly bytes: number; readonly fileBytes: number };

@@ -1,16 +1,24 @@
 // Compares two snapshots by the shadow repository (T11): the changed files, the patch, and
 // contents. Only its objects are read, whatever lies in the workspace now.
+// Keeps a git process that compares pairs of trees: starting one takes longer than a comparison.
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { type SnapshotChange, type RawPath, parseChanges, parseTree } from './listing.ts';
-import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';
-import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
-import { type NotedSnapshot, withPermissionChanges } from './permission-changes.ts';
-import { listPathModes } from './read-notes.ts';
+import type { Readable, Writable } from 'node:stream';
+import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
+import { listPathModes, type NotedSnapshot, withPermissionChanges } from './read-notes.ts';
 import { readBlobs } from './read-blobs.ts';
+import {
+  gitArguments,
+  isSnapshotId,
+  nameTree,
+  requireSnapshotId,
+  shadowEnvironment,
+  type ShadowPlace,
+  type ShadowReading,
+} from './shadow.ts';
 import { parsePermissions, type PermissionsNote } from './snapshot-notes.ts';
-import type { ShadowReading } from './run-held.ts';
 
-export type { ShadowReading } from './run-held.ts';
+export type { ShadowReading } from './shadow.ts';
 
 /** Two snapshots of one folder; `paths` are files or folders in it, and none stands for all. */
 export type Pair = { readonly from: string; readonly to: string; readonly paths: readonly RawPath[] };
@@ -146,4 +154,59 @@ export async function readHeld(reading: ShadowReading, { blob }: HeldFile): Prom
 
 function runGit({ gitDir, git, run }: ShadowReading, args: readonly string[]): Promise<string> {
   return run(gitArguments(git, { gitDir }, args), { env: shadowEnvironment(), cwd: gitDir });
+}
+
+const DIFF = ['diff-tree', '--stdin', '-r', '-z', '--raw', '--numstat', '--no-renames'];
+/** Git prints a line that names no trees as it is, and all before it. */
+const END = 'end\n';
+
+export class Comparison {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  #errorText = '';
+  #isOver = false;
+
+  constructor(git: string, place: ShadowPlace) {
+    const [program = '', ...args] = gitArguments(git, place, DIFF);
+    const env = { ...process.env, ...shadowEnvironment() };
+    this.#child = spawn(program, args, { cwd: place.own, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child.stdout.setEncoding('latin1');
+    this.#child.stderr.setEncoding('latin1').on('data', (text: string) => (this.#errorText += text));
+    // The comparison says how it ended.
+    this.#child.stdin.on('error', () => undefined);
+    this.#child.once('close', () => (this.#isOver = true)).once('error', () => (this.#isOver = true));
+    this.#child.unref();
+  }
+
+  /** Git may have been killed since it was last asked. */
+  get isOver(): boolean {
+    return this.#isOver || this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  compare(from: string, to: string): Promise<string> {
+    const child = this.#child;
+    return new Promise((resolve, reject) => {
+      let printed = '';
+      const done = (): void => {
+        child.stdout.off('data', read);
+        child.off('close', fail).off('error', fail);
+      };
+      const read = (text: string): void => {
+        printed += text;
+        if (!printed.endsWith(END)) return;
+        done();
+        resolve(printed.slice(printed.indexOf('\n') + 1, -END.length));
+      };
+      const fail = (): void => {
+        done();
+        reject(new Error(this.#errorText.trim() || 'git ended while it compared two snapshots'));
+      };
+      child.stdout.on('data', read);
+      child.once('close', fail).once('error', fail);
+      child.stdin.write(`${from} ${to}\n${END}`);
+    });
+  }
+
+  close(): void {
+    this.#child.stdin.end();
+  }
 }

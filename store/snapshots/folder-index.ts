@@ -5,10 +5,9 @@ import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import { FolderWatch, LinkedFiles } from './folder-watch.ts';
 import { hasMarks, isMark } from '../../system/process/data-folders.ts';
-import { isGitFolder, isGitsOwn, isPartOfGit } from './git-folders.ts';
+import { isGitFolder, isGitsOwn, isPartOfGit, readBeginning } from './read-beginning.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { RawPath } from './listing.ts';
-import { readBeginning } from './read-beginning.ts';
 import { type OwnRules, type PersonalSettings, type RulesAbove, RepositoryRules } from './repository-rules.ts';
 import { hasTrackedBelow, isTracked, NO_TRACKED, TrackedFiles, type TrackedPaths } from './tracked-files.ts';
 

@@ -3,12 +3,10 @@
 import { relative } from 'node:path';
 import { isInside } from '../../system/process/places.ts';
 import { type Entry, rewoundIn } from '../log/entries.ts';
-import { knowledgeIn } from './folder-knowledge.ts';
+import { knowledgeIn } from './snapshot-points.ts';
 import { isFolder, parseChanges, type RawPath } from './listing.ts';
 import { readSnapshotNotes } from './read-notes.ts';
-import type { ShadowReading } from './run-held.ts';
-import { gitArguments, shadowEnvironment } from './shadow.ts';
-import { nameTree } from './snapshot-ids.ts';
+import { gitArguments, nameTree, shadowEnvironment, type ShadowReading } from './shadow.ts';
 import { barePath, ITSELF, permissionsAt, type PermissionsNote } from './snapshot-notes.ts';
 
 /** A folder and a snapshot of it that the session knows. */

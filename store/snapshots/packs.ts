@@ -10,8 +10,7 @@ import { isDamage, type Store } from '../values/store.ts';
 import type { ShadowReading } from './compare.ts';
 import { outgoingOf } from './capture-folder.ts';
 import { receivePack } from './git-objects.ts';
-import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
-import { isSnapshotId } from './snapshot-ids.ts';
+import { gitArguments, isSnapshotId, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 
 /** Returns those of the packs that the transcript names. */
 export type FindNamed = (waiting: readonly Hash[]) => ReadonlySet<Hash> | Promise<ReadonlySet<Hash>>;

@@ -3,7 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
 import type { SnapshotCaps } from './capture-folder.ts';
 import { bytesOf, foldersOf, isAtOrBelow, isFolder, type RawPath, showPath, type SnapshotChange } from './listing.ts';
-import type { ShadowPlace } from './shadow.ts';
+import type { ShadowPlace, ShadowReading } from './shadow.ts';
 import { findUnknown, type NestedRoot } from './nested-roots.ts';
 import { createAbsenceJudge, readSnapshotNotes } from './read-notes.ts';
 import { listGitFolders, type Omitted, type UncapturedWhy } from './snapshot-notes.ts';
@@ -13,7 +13,6 @@ import { listHeldPairs } from './compare.ts';
 import { modeOf } from './folder-index.ts';
 import { readBlobs } from './read-blobs.ts';
 import { readContent } from './read-content.ts';
-import type { ShadowReading } from './run-held.ts';
 
 /** `now` is the snapshot of the folder as it is, `known` the last one that the session knows. */
 export type Restoring = {

@@ -1,6 +1,5 @@
 // Reads many contents of the shadow repository by one git, not by one each.
-import { shadowEnvironment, gitArguments } from './shadow.ts';
-import type { ShadowReading } from './run-held.ts';
+import { gitArguments, shadowEnvironment, type ShadowReading } from './shadow.ts';
 
 /** Bytes that one git prints at most, but for a blob that is larger by itself. */
 const MOST_BYTES = 24 * 1024 * 1024;

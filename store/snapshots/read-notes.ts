@@ -1,13 +1,29 @@
 // Reads the notes of a snapshot, which it has in addition to its files.
-import type { ShadowReading } from './run-held.ts';
-import { parseFolders } from './empty-folders.ts';
-import { foldersOf, parseTree, type RawPath, type TreeLine } from './listing.ts';
-import { readBlobs } from './read-blobs.ts';
-import type { PathModes } from './permission-changes.ts';
+// The empty folders of a snapshot. Another machine may have written the list: only names below the
+// folder count.
+// Changes of permissions alone, which git's comparison of trees does not tell.
+import {
+  foldersOf,
+  isFolder,
+  namesIn,
+  parseTree,
+  type RawPath,
+  type SnapshotChange,
+  type TreeLine,
+} from './listing.ts';
 import { wholeLines } from './read-beginning.ts';
-import { gitArguments, shadowEnvironment } from './shadow.ts';
-import { nameTree, requireSnapshotId } from './snapshot-ids.ts';
-import { ITSELF, judgeAbsence, parseNotes, type SnapshotNotes, type UncapturedWhy } from './snapshot-notes.ts';
+import { readBlobs } from './read-blobs.ts';
+import { gitArguments, nameTree, requireSnapshotId, shadowEnvironment, type ShadowReading } from './shadow.ts';
+import {
+  barePath,
+  ITSELF,
+  judgeAbsence,
+  parseNotes,
+  permissionsAt,
+  type PermissionsNote,
+  type SnapshotNotes,
+  type UncapturedWhy,
+} from './snapshot-notes.ts';
 
 const NOTES = ['modes', 'omitted', 'rules'] as const;
 
@@ -87,4 +103,60 @@ async function readTexts(reading: ShadowReading, ids: readonly string[]): Promis
   const texts = new Map<string, string>();
   for await (const [id, content] of readBlobs(reading, [...new Set(ids)])) texts.set(id, content.toString('latin1'));
   return texts;
+}
+
+/** Parses a list of folders, and returns them without a slash at the end. */
+export function parseFolders(list: string): readonly RawPath[] {
+  return namesIn(list)
+    .map((folder) => (folder.endsWith('/') ? folder.slice(0, -1) : folder))
+    .filter(isBelow);
+}
+
+/** Tells whether a path lies below the folder that it begins in, and in no repository's own one. */
+export function isBelow(path: RawPath): boolean {
+  return path.split('/').every((part) => !['', '.', '..', '.git'].includes(part.toLowerCase()));
+}
+
+/**
+ * The paths of a snapshot with their modes as git has them, or `folder`; a folder's ends with a
+ * slash.
+ */
+export type PathModes = ReadonlyMap<RawPath, string>;
+
+/** A snapshot's note on permissions, and what it has, which costs more to be asked for. */
+export type NotedSnapshot = { readonly note: PermissionsNote; readonly listPaths: () => Promise<PathModes> };
+
+/**
+ * Adds the files and folders of which only the permissions differ. One that came or went is among
+ * the changes, or goes with what is in it.
+ */
+export async function withPermissionChanges(
+  changes: readonly SnapshotChange[],
+  from: NotedSnapshot,
+  to: NotedSnapshot,
+): Promise<readonly SnapshotChange[]> {
+  if (from.note.umask === null || to.note.umask === null) return changes;
+  const changedPaths = new Set(changes.map(({ path }) => path));
+  const isLike = from.note.umask === to.note.umask;
+  // Where the usual ones are the same, only what is noted can differ.
+  const noted = new Set([...from.note.odd.keys(), ...to.note.odd.keys()]);
+  const differing = [...noted].filter((path) => from.note.odd.get(path) !== to.note.odd.get(path));
+  const isOnBoth = (path: RawPath): boolean => from.note.odd.has(path) && to.note.odd.has(path);
+  const isClear = isLike && differing.every((path) => !isFolder(path) || isOnBoth(path) || path === ITSELF);
+  const [before, after] = isClear ? [null, null] : [await from.listPaths(), await to.listPaths()];
+  const candidates = isLike ? differing : [...(after as PathModes).keys()];
+  const counts = { kind: 'changed', insertions: 0, deletions: 0 } as const;
+  const changed = candidates.filter((path) => {
+    if (changedPaths.has(path) || (before && !before.has(path)) || (after && !after.has(path))) return false;
+    const mode = isFolder(path) ? 'folder' : (after?.get(path) ?? '100644');
+    return isOther(from.note, to.note, path, mode);
+  });
+  return [...changes, ...changed.map((path) => ({ path, ...counts }))];
+}
+
+function isOther(from: PermissionsNote, to: PermissionsNote, path: RawPath, mode: string): boolean {
+  const [had, has] = [from, to].map((note) => permissionsAt(note, barePath(path), mode));
+  if (had === undefined || has === undefined) return false;
+  const known = from.isOfOldKind || to.isOfOldKind ? 0o777 : 0o7777;
+  return (had & known) !== (has & known);
 }

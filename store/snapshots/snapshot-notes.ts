@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { parseIgnoreFile, parseIgnoreLines, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
-import { isGitsOwn } from './git-folders.ts';
+import { isGitsOwn } from './read-beginning.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
 
 /**

@@ -2,7 +2,9 @@
 // A capture follows the reply of a step whose effects come later, so it has what the effects before
 // that reply have left.
 import { type Entry, rewoundIn } from '../log/entries.ts';
-import { lastSnapshots, type SnapshotsAt } from './folder-knowledge.ts';
+import { type Fold, foldEntries } from '../view/shared-view.ts';
+import type { View } from '../view/view.ts';
+import type { FilesEntry } from './files-entry.ts';
 
 /** `entries` begin at position `first` of the transcript. */
 export type TranscriptStretch = { readonly entries: readonly Entry[]; readonly first: number };
@@ -111,4 +113,88 @@ export function findCauses(
     ran.clear();
   }
   return [];
+}
+
+// Says which snapshot a session has of each of its folders. A capture names one (T1), and so does a
+// rewind (T7): what it has brought back, and what lies in the folders when the conversation that
+// describes them is left behind.
+/** The hash of each folder's snapshot. */
+export type SnapshotsAt = ReadonlyMap<string, string>;
+
+/**
+ * A folder, the snapshot that lies there, and the first of its snapshots that this entry tells of.
+ */
+type FolderKnowledge = { readonly root: string; readonly id: string; readonly first: string };
+
+/** Returns what an entry tells of folders. */
+export function knowledgeIn(entry: Entry): readonly FolderKnowledge[] {
+  if (entry.kind === 'files') return entry.roots.map(({ root, id }) => ({ root, id, first: id }));
+  const { known = [], files = [] } = rewoundIn(entry) ?? {};
+  return [
+    ...known.map(({ root, id, first = id }) => ({ root, id, first })),
+    ...files.map(({ root, to, after = to }) => ({ root, id: after, first: to })),
+  ];
+}
+
+/** Returns the first snapshot of each folder. */
+export function firstSnapshots(entries: readonly Entry[]): SnapshotsAt {
+  const found = new Map<string, string>();
+  for (const { root, first } of entries.flatMap(knowledgeIn)) if (!found.has(root)) found.set(root, first);
+  return found;
+}
+
+/** Returns the newest snapshot of each folder. */
+export function lastSnapshots(entries: readonly Entry[]): SnapshotsAt {
+  return new Map(entries.flatMap((entry) => knowledgeIn(entry).map(({ root, id }) => [root, id] as const)));
+}
+
+/** A transcript so far, and captures that are stored with what comes next. */
+export type StoredFiles = { readonly view: View; readonly known: readonly FilesEntry[] };
+
+/** The newest snapshot of each folder. */
+const lastFold: Fold<Map<string, string>> = {
+  begin: () => new Map(),
+  copy: (last) => new Map(last),
+  add(last, entry) {
+    const moved = entry.kind === 'notice' && entry.notice.kind === 'forked' && entry.notice.moved;
+    if (moved) {
+      // Before a fork its folder was the origin's (T10).
+      const id = last.get(moved.from);
+      if (id === undefined) last.delete(moved.to);
+      else last.set(moved.to, id);
+    }
+    for (const { root, id } of knowledgeIn(entry)) last.set(root, id);
+  },
+};
+
+/** Returns the newest snapshot of a folder; null without one. */
+export function lastSnapshotOf({ view, known }: StoredFiles, root: string): string | null {
+  return foldEntries(lastFold, { view, added: known }).get(root) ?? null;
+}
+
+// Follows a folder through forks (T10): what was captured, or brought back, before a fork moved
+// counts as of the folder that the fork has in its place.
+/** Returns `entries` with each captured folder under the name that it has at their end. */
+export function withMovedRoots(entries: readonly Entry[]): readonly Entry[] {
+  const names = new Map<string, string>();
+  const nameOf = (root: string): string => names.get(root) ?? root;
+  const renamed = entries.toReversed().map((entry): Entry => {
+    if (entry.kind === 'notice' && entry.notice.kind === 'forked' && entry.notice.moved) {
+      const { from, to } = entry.notice.moved;
+      names.set(from, nameOf(to));
+    }
+    return names.size === 0 ? entry : renameRoots(entry, nameOf);
+  });
+  return names.size === 0 ? entries : renamed.toReversed();
+}
+
+function renameRoots(entry: Entry, nameOf: (root: string) => string): Entry {
+  const rename = <Named extends { readonly root: string }>(roots: readonly Named[]): readonly Named[] =>
+    roots.map((each) => ({ ...each, root: nameOf(each.root) }));
+  if (entry.kind === 'files') return { ...entry, roots: rename(entry.roots) };
+  const rewound = rewoundIn(entry);
+  if (entry.kind !== 'steered' || !rewound) return entry;
+  const { files, known } = rewound;
+  const renamed = { ...rewound, ...(files && { files: rename(files) }), ...(known && { known: rename(known) }) };
+  return { ...entry, steered: { ...entry.steered, rewound: renamed } };
 }

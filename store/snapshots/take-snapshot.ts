@@ -9,12 +9,11 @@ import { type OmittedWhy, OutOfBounds } from './folder-index.ts';
 import { listChanges } from './compare.ts';
 import { showPath, type SnapshotChange } from './listing.ts';
 import { clearLeft } from './restore/run-restore.ts';
-import type { RunHeld } from './run-held.ts';
+import { openShadow, type RunHeld, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { NO_PERSONAL, type PersonalSettings } from './repository-rules.ts';
-import { openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import type { Omitted } from './snapshot-notes.ts';
 
-export type { RunHeld } from './run-held.ts';
+export type { RunHeld } from './shadow.ts';
 
 export const DEFAULT_CAPS: SnapshotCaps = { files: 50_000, bytes: 1024 ** 3, fileBytes: 50 * 1024 ** 2 };
 

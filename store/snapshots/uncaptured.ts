@@ -2,9 +2,7 @@
 // snapshots has may have been there at both times (T2).
 import type { RawPath, SnapshotChange } from './listing.ts';
 import { createAbsenceJudge } from './read-notes.ts';
-import type { ShadowReading } from './run-held.ts';
-import { gitArguments, shadowEnvironment } from './shadow.ts';
-import { requireSnapshotId } from './snapshot-ids.ts';
+import { gitArguments, requireSnapshotId, shadowEnvironment, type ShadowReading } from './shadow.ts';
 import type { UncapturedWhy } from './snapshot-notes.ts';
 
 const REASONS: Readonly<Record<UncapturedWhy, string>> = {

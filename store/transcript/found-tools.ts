@@ -1,7 +1,7 @@
 // Which tools of MCP servers a session has found or called, in the order in which it last did:
 // their definitions are sent where those of others are left out for their number (L74).
 import type { Entry } from '../log/entries.ts';
-import { type Entries, type Fold, foldEntries } from '../view/fold.ts';
+import { type Entries, type Fold, foldEntries } from '../view/shared-view.ts';
 
 /** The tools of a server are named `mcp__server__tool`; a server's name holds no `__`. */
 export const SERVER_PREFIX = 'mcp__';

@@ -3,7 +3,7 @@
 // hidden by an earlier one.
 import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
 import type { SentNames } from '../configuration.ts';
-import { type Entries, type EntryAt, type Fold, foldEntries } from '../view/fold.ts';
+import { type Entries, type EntryAt, type Fold, foldEntries } from '../view/shared-view.ts';
 import type { Telling } from './preamble.ts';
 import { isSystemMessage } from './system-message.ts';
 

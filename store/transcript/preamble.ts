@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';
-import { type Entries, type Fold, foldEntries } from '../view/fold.ts';
+import { type Entries, type Fold, foldEntries } from '../view/shared-view.ts';
 import { isServerTool } from './server-tools.ts';
 import type { BoundaryEntry, Entry, EpochEntry, EpochReason, SignedSummary } from '../log/entries.ts';
 

@@ -6,12 +6,11 @@ import { prepareAppend, nextSegment, type NextSegment } from '../view/append.ts'
 import { type Bodies, createBodyReader } from '../log/bodies.ts';
 import type { Entry, Outcome } from '../log/entries.ts';
 import { inView, type ShownPart } from '../view/in-view.ts';
-import type { ExtendedView } from '../view/fold.ts';
+import type { ExtendedView } from '../view/shared-view.ts';
 import { planMicrocompact } from '../view/microcompact.ts';
 import { type CalledModel, createMemo, openProjection, type SentView } from '../view/project.ts';
 import type { Store } from '../values/store.ts';
-import { loadView, loadWorkingView, type View } from '../view/view.ts';
-import { createViewCache } from '../view/view-cache.ts';
+import { createViewCache, loadView, loadWorkingView, type View } from '../view/view.ts';
 
 export type { ExtendedView };
 

@@ -4,11 +4,17 @@ import type { Stats } from 'node:fs';
 import { mkdir, opendir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { isHash, type Hash } from '../../workflows/contract/ids.ts';
 import { decodeRecord } from './key-record.ts';
-import { type FileLayout, fileLayout } from './file-layout.ts';
-import { createFileReads } from './file-reads.ts';
+import { createFileReads, type FileLayout, fileLayout } from './file-reads.ts';
 import { nodeFiles } from './file-io.ts';
-import type { StoreCare, StoredObject } from './store-care.ts';
-import { corruptRecord, isErrno, keyProblem, StoreError, toStoreError } from './store.ts';
+import {
+  corruptRecord,
+  isErrno,
+  keyProblem,
+  type StoreCare,
+  type StoredObject,
+  StoreError,
+  toStoreError,
+} from './store.ts';
 
 export function fileCare(dir: string): StoreCare {
   const layout = fileLayout(dir);

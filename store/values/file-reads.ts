@@ -1,11 +1,13 @@
 // Reads from a store folder. Everything is checked, so that damage is an error and never an answer.
-import type { Hash } from '../../workflows/contract/ids.ts';
-import { decodeRecord, type KeyRecord, findValue } from './key-record.ts';
-import type { FileLayout } from './file-layout.ts';
-import type { Files } from './file-io.ts';
+// Where things lie in a store folder: store.json · blobs/<1 hex>/<hash> · keys/<key> · aside/<hash>
+// · tmp/
+import { resolve } from 'node:path';
 import { createLimit } from '../../system/async.ts';
+import { type Hash, isHash } from '../../workflows/contract/ids.ts';
+import type { Files } from './file-io.ts';
+import { decodeRecord, findValue, type KeyRecord } from './key-record.ts';
 import { requireStore } from './store-folder.ts';
-import { corruptRecord, corruptValue, isErrno, missingValue, toStoreError } from './store.ts';
+import { corruptRecord, corruptValue, isErrno, keyProblem, missingValue, toStoreError } from './store.ts';
 
 export type FileReads = {
   /** Throws StoreError. */
@@ -84,4 +86,40 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
 function nullIfMissing(path: string, error: unknown): null {
   if (isErrno(error) && error.code === 'ENOENT') return null;
   throw toStoreError('read from the store', path, error);
+}
+
+export type FileLayout = {
+  readonly dir: string;
+  readonly temp: string;
+  /**
+   * Throws RangeError for a text that is not a hash or key: it may come from outside, and must not
+   * name a path elsewhere.
+   */
+  blob(hash: Hash): string;
+  /** The folder of values that a cleaning has set aside; readers look there too. */
+  readonly aside: string;
+  asideBlob(hash: Hash): string;
+  record(key: string): string;
+};
+
+export function fileLayout(folder: string): FileLayout {
+  const dir = resolve(folder);
+  const asideDir = `${dir}/aside`;
+  return {
+    dir,
+    temp: `${dir}/tmp`,
+    aside: asideDir,
+    blob: (hash) => `${dir}/blobs/${requireHash(hash).slice(0, 1)}/${hash}`,
+    asideBlob: (hash) => `${asideDir}/${requireHash(hash)}`,
+    record: (key) => {
+      const problem = keyProblem(key);
+      if (problem !== undefined) throw new RangeError(problem);
+      return `${dir}/keys/${key}`;
+    },
+  };
+}
+
+function requireHash(hash: Hash): Hash {
+  if (!isHash(hash)) throw new RangeError(`"${String(hash).slice(0, 80)}" is not a hash of a stored value`);
+  return hash;
 }

@@ -2,8 +2,7 @@
 import { runOnce } from '../../system/async.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { encodeRecord, type KeyRecord } from './key-record.ts';
-import { type FileLayout, fileLayout } from './file-layout.ts';
-import { createFileReads, type FileReads } from './file-reads.ts';
+import { createFileReads, type FileLayout, fileLayout, type FileReads } from './file-reads.ts';
 import { type Files, nodeFiles } from './file-io.ts';
 import { createFileWrites, type FileWrites, createFolders } from './file-writes.ts';
 import { storeIdentity } from './store-folder.ts';

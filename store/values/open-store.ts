@@ -9,8 +9,7 @@ import { asideName, blobName, getValue, readRecord, recordName, s3Store } from '
 import { openStoreMemory } from './s3/sealed-since.ts';
 import { storeIdOf } from './store-folder.ts';
 import type { Network } from '../../system/network.ts';
-import type { StoreCare, StoredObject } from './store-care.ts';
-import { corruptValue, hashOf, keyProblem, type Store } from './store.ts';
+import { corruptValue, hashOf, keyProblem, type Store, type StoreCare, type StoredObject } from './store.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 
 type OpenedStore = {

@@ -6,8 +6,7 @@ import { type Spend, type Terminal, totalTokens } from '../../workflows/contract
 import type { Entry } from '../log/entries.ts';
 import { clip, onOneLine, quoteLines } from '../../system/text.ts';
 import { isDamage, type Store } from '../values/store.ts';
-import { resultOf } from './result.ts';
-import { finalText, messageText } from './final-text.ts';
+import { finalText, messageText, resultOf } from './result.ts';
 import { loadRun } from './view.ts';
 
 /** Characters of an answer that a notification shows; the rest is asked for. */

@@ -4,8 +4,8 @@
 // summarised next, which files the agent knows, which run it is.
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import type { Behind, BoundaryEntry, Entry, Outcome, ReplyEntry } from '../log/entries.ts';
-import { knowledgeIn } from '../snapshots/folder-knowledge.ts';
-import { finalPieces } from './final-text.ts';
+import { knowledgeIn } from '../snapshots/snapshot-points.ts';
+import { finalPieces } from './result.ts';
 import { hasCalls, hasThinking, hasEndedTooLong, clampPosition } from '../transcript/marks.ts';
 import { isSystemMessage } from '../transcript/system-message.ts';
 import { filesSeenIn, MOST_SEEN } from './seen-files.ts';

@@ -5,9 +5,8 @@ import { present } from '../../workflows/contract/present.ts';
 import type { Entry, SignedSummary } from '../log/entries.ts';
 import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
 import { isSystemMessage } from '../transcript/system-message.ts';
-import { type Entries, type EntryAt, entryAt, type ExtendedView, isExtended } from './fold.ts';
+import { type Entries, type EntryAt, entryAt, type ExtendedView, isExtended, type View } from './shared-view.ts';
 import { mediaOf } from '../log/bodies.ts';
-import type { View } from './shared-view.ts';
 import { summaryFollowUp } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
 

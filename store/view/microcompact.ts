@@ -3,7 +3,7 @@
 // changes again. It acts seldom: each time breaks the prompt cache from the first shrunk result on.
 import { type Entry, type Outcome, entryName } from '../log/entries.ts';
 import type { Marks } from '../transcript/marks.ts';
-import type { Entries } from './fold.ts';
+import type { Entries } from './shared-view.ts';
 import { inView, type ShownPart } from './in-view.ts';
 import { estimateTokens } from '../../workflows/contract/loop.ts';
 import { resultName } from '../transcript/preview.ts';

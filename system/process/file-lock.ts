@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isAlive, processIdentity } from './identity.ts';
-import { readJsonFile } from '../json-file.ts';
+import { readJsonFile } from '../json.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf, reasonOf } from '../text.ts';
 

@@ -1,10 +1,20 @@
 // Ends a call's processes, all of them: SIGTERM, a grace, SIGKILL (L48). A pid namespace does the
 // last part by itself; without one the tree is found in /proc by group, session, descent and the
 // mark in its environment (L40).
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId, type ChildRecord, isAlive, processIdentity, type Liveness, type ProcessIdentity } from './identity.ts';
 import { CALL_VARIABLE } from './environment.ts';
-import { hasProc, allProcesses, processInfo, wasStartedWith, type ProcessInfo } from './proc.ts';
+import {
+  bootId,
+  type ChildRecord,
+  formatIdentity,
+  isAlive,
+  type Liveness,
+  parseIdentity,
+  processIdentity,
+  type ProcessIdentity,
+} from './identity.ts';
+import { allProcesses, hasProc, processInfo, type ProcessInfo, readStartVariable, wasStartedWith } from './proc.ts';
 
 export type KillTarget = {
   /** The value of CALL_VARIABLE that the tree was started with. */
@@ -170,5 +180,57 @@ export function thisHost(): Host {
     isHere: (other) => other.bootId === bootId(),
     liveness: (other) => isAlive(other),
     endTree: (target) => killTree(target, { graceMs: 0 }),
+  };
+}
+
+// Names the processes that belong to a worker (hook commands, MCP servers, commands in the
+// background, and its own helpers such as searches and git) after the worker that started them, and
+// ends those of dead workers. SIGKILL leaves a worker no time to end anything: what did not end
+// with it is found by its name before its work goes on elsewhere.
+type Kind = 'bash' | 'helper' | 'hook' | 'mcp';
+
+const PREFIX = /^(?:bash|helper|hook|mcp)\//;
+
+/** Returns the value of CALL_VARIABLE for one process that this worker starts. */
+export function ownProcessId(kind: Kind): string {
+  return `${kind}/${formatIdentity(processIdentity())}/${randomUUID()}`;
+}
+
+/**
+ * Ends the processes of workers on this machine that are provably gone. A living worker ends its
+ * own.
+ */
+export async function endOrphans(): Promise<void> {
+  const ids = allProcesses().map(({ pid }) => readStartVariable(pid, CALL_VARIABLE) ?? '');
+  const orphaned = new Set(ids.filter(isOrphaned));
+  await Promise.all([...orphaned].map((callId) => killTree({ callId }, { graceMs: 0 })));
+}
+
+function isOrphaned(id: string): boolean {
+  if (!PREFIX.test(id)) return false;
+  const worker = parseIdentity(id.replace(PREFIX, '').replace(/\/[^/]*$/, ''));
+  return worker !== null && isAlive(worker) === 'dead';
+}
+
+// Ends the processes of hooks when this process exits, because they would outlive it. SIGKILL
+// leaves no time for that.
+export type ExitHandlers = {
+  /** Runs `end` synchronously when the process exits. Call the returned function to unregister. */
+  add(end: () => void): () => void;
+};
+
+/** Adds one exit listener to `process`, however many functions it is to run. */
+export function createExitHandlers(process: Pick<NodeJS.Process, 'on' | 'off'>): ExitHandlers {
+  const ends = new Set<() => void>();
+  const endAll = (): void => ends.forEach((end) => end());
+  return {
+    add(end) {
+      if (ends.size === 0) process.on('exit', endAll);
+      ends.add(end);
+      return () => {
+        ends.delete(end);
+        if (ends.size === 0) process.off('exit', endAll);
+      };
+    },
   };
 }

@@ -5,7 +5,7 @@ import { type BigIntStats, closeSync, lstatSync, readFileSync, readSync, writeSy
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from '../text.ts';
 import { CALL_VARIABLE } from './environment.ts';
-import { ownProcessId } from './orphans.ts';
+import { ownProcessId } from './kill-tree.ts';
 import { openPipes, type PipePlace } from './pipes.ts';
 import { isExecutable, type Programs } from './programs.ts';
 import { type ProcessTree, readTree, spawnTree, type TreeOptions } from './spawn-tree.ts';

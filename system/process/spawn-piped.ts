@@ -8,8 +8,7 @@ import { codeOf } from '../text.ts';
 import { runBuilt } from './bwrap.ts';
 import { CALL_VARIABLE } from './environment.ts';
 import { bootId } from './identity.ts';
-import { killTree, type KillTarget } from './kill-tree.ts';
-import { ownProcessId } from './orphans.ts';
+import { type KillTarget, killTree, ownProcessId } from './kill-tree.ts';
 import { openPipes, type PipePlace } from './pipes.ts';
 import { SPAWNER_GONE, spawnCommand, type StartedCommand, type TreeExit } from './spawner.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { answerChecks } from '../../activities/model/answer-schema.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
 import { openRun } from '../../activities/run/open-run.ts';
-import { parseStructuredOutput } from '../../store/view/structured-output.ts';
+import { parseStructuredOutput } from '../../store/view/result.ts';
 import { fault, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt, type BenchOptions } from '../support/bench-deps.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -10,7 +10,7 @@ import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/
 import { limitFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
 import { classifyFailure } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream/stream.ts';
-import { parseStructuredOutput } from '../../store/view/structured-output.ts';
+import { parseStructuredOutput } from '../../store/view/result.ts';
 
 const MIB = 1024 * 1024;
 const event = (data: Readonly<Record<string, unknown>>): string =>

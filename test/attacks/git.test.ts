@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createExitHandlers } from '../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../system/process/kill-tree.ts';
 import { runHookCommand } from '../../activities/hooks/run-command.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { createBashTool } from '../../tools/builtin/bash.ts';

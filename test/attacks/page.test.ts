@@ -3,7 +3,7 @@
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { forwardersOf } from '../../page/hosting/forwarders.ts';
+import { forwardersOf } from '../../page/hosting/page-host.ts';
 import { openAddress, newAddress } from '../../page/page-address.ts';
 import { type ServedPage, servePage } from '../../page/serve-page.ts';
 import { basic, stagedPorts } from '../support/page-ports.ts';

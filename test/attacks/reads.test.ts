@@ -3,7 +3,7 @@ import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAttemptReader } from '../../store/live/attempt-reader.ts';
-import { folderChanges } from '../../store/live/folder-changes.ts';
+import { folderChanges } from '../../store/live/file-live.ts';
 import { attemptFile } from '../../store/live/files.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { readEntries } from '../../store/view/render-entries.ts';

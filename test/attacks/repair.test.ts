@@ -2,7 +2,7 @@
 // goes on.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fileLayout } from '../../store/values/file-layout.ts';
+import { fileLayout } from '../../store/values/file-reads.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import { readSession } from '../../client/sessions/read.ts';

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
-import { listContentEvents, listOutcomeEvents, replyEvent } from '../../store/live/retell.ts';
+import { listContentEvents, listOutcomeEvents, replyEvent } from '../../store/live/tell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { createConverger } from '../../client/follow/ledger.ts';

@@ -5,8 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { managedApp } from '../../managed/app.ts';
 import { managedPorts } from '../../managed/ports.ts';
 import { reply } from '../../scripted-model/index.ts';
-import { itemAfter, lapse, requestStop, stop, takeLease } from '../../store/sandbox/item.ts';
-import { WorkQueue } from '../../store/sandbox/queue.ts';
+import { itemAfter, lapse, requestStop, stop, takeLease, WorkQueue } from '../../store/sandbox/queue.ts';
 import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
 
 const TOKEN = 'ana-'.padEnd(40, '0');

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { askUnconfined } from '../../cli/ask-unconfined.ts';
+import { askUnconfined } from '../../cli/worker-config.ts';
 import type { Input } from '../../cli/typing/input.ts';
 import { refuseUnconfinedForOthers, withUnconfined } from '../../client/runtime/unconfined.ts';
 import { mayRunUnconfined } from '../../worker/config/unconfined.ts';

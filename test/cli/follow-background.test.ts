@@ -1,7 +1,7 @@
 // `run` and `watch` beside agents in the background of their session: who works for them goes on
 // until none is left.
 import { expect, test } from 'vitest';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import { session } from '../client/support.ts';
 import { completed, ends, following, type Play, start, toldToStop } from './following.ts';
 

@@ -1,6 +1,6 @@
 // How `run` and `watch` end: by the run, by Ctrl-C, by nobody who works. The session is a fake.
 import { expect, test, vi } from 'vitest';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';

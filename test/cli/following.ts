@@ -5,7 +5,7 @@ import type { Cli } from '../../cli/cli.ts';
 import { type FollowRun, followRun } from '../../cli/follow-run.ts';
 import { listenForSignals } from '../../cli/signals.ts';
 import type { Workplace } from '../../client/runtime/workplace.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import type { FollowOptions } from '../../client/follow/follow.ts';
 import { createPaint } from '../../client/paint.ts';
 import { runOutcome } from '../../client/sessions/outcome.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refuseToSpoil, refuseWithoutKey } from '../../cli/refuse-work.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../../cli/worker-config.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { DEMO_TASK } from '../../scripted-model/index.ts';
 import { description } from '../client/support.ts';

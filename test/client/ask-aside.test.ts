@@ -6,7 +6,7 @@ import { expect, test, vi } from 'vitest';
 import { askAside } from '../../client/operations/steering.ts';
 import { methodOf } from '../../client/operations/operation.ts';
 import type { ClientMeans } from '../../client/sessions/client-means.ts';
-import { requestAside } from '../../client/sessions/updates/ask-aside.ts';
+import { requestAside } from '../../client/sessions/updates/update.ts';
 import { description, session } from './support.ts';
 
 const usage = { input: 1, output: 1, cacheRead: 9, cacheWrite: 0 };

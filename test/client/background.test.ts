@@ -8,8 +8,11 @@ import { describeStarted } from '../../tools/builtin/shell/background-words.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { createPaint } from '../../client/paint.ts';
 import { backgroundText } from '../../cli/render/transcript.ts';
-import { backgroundCommands, findBackgroundCommands } from '../../client/sessions/history/background.ts';
-import { backgroundReader } from '../../client/sessions/history/background-reader.ts';
+import {
+  backgroundCommands,
+  backgroundReader,
+  findBackgroundCommands,
+} from '../../client/sessions/history/background.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { lookAtBackground, type State } from '../../page/feed/standing.tsx';
 import { stagedPage, stagedPorts } from '../support/page-ports.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { goalAfter, goalOf, hasNoRun, lookForGoal } from '../../client/follow/goal.ts';
+import { goalAfter, goalOf, hasNoRun, lookForGoal } from '../../client/follow/news.ts';
 import { description, ended, message } from './support.ts';
 
 const last = (run: number, ...messages: string[]) => ({ ...ended({ run, messages }), head: null });

@@ -2,7 +2,7 @@
 // earlier run.
 import { expect, test, vi } from 'vitest';
 import type { LiveEvent } from '../../store/live/events.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { all, description, ended, followed, looking, message, session } from './support.ts';

@@ -2,7 +2,7 @@
 // bound.
 import { expect, test } from 'vitest';
 import type { LiveEvent } from '../../store/live/events.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import { description, followed, message } from './support.ts';
 
 const start: LiveEvent = {

@@ -5,7 +5,7 @@ import type { LiveItem } from '../../store/live/follow.ts';
 import type { LiveEvent, ChannelItem } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { memoryStore } from '../support/memory-store.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import { follow, type FollowOptions } from '../../client/follow/follow.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { LiveEvents } from '../../client/sessions/start.ts';

@@ -11,7 +11,7 @@ import { cliOf } from '../../cli/cli.ts';
 import { createClient } from '../../client/client.ts';
 import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
 import { setOptions, topUp } from '../../client/operations/steering.ts';
-import { optionsShape } from '../../client/operations/shapes.ts';
+import { optionsShape } from '../../client/operations/operation.ts';
 import { knownOptions, refuseUnknown } from '../../client/options.ts';
 import { openapiDocument } from '../../page/api/openapi.ts';
 import { eventKinds, scheduleChanges } from '../../page/api/schemas.ts';

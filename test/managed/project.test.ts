@@ -46,6 +46,11 @@ const turn: readonly Entry[] = [
   runEnded(1),
 ];
 
+test('the message of a first run that could not start has the time of its end', () => {
+  const [first] = written(project([message(MESSAGE), runEnded(1)]));
+  expect(first).toMatchObject({ type: 'user.message', processed_at: '1970-01-01T00:00:00.009000Z' });
+});
+
 describe('a turn', () => {
   test('has its events in the order that clients rely on (G34)', () => {
     expect(typesOf(turn)).toEqual([

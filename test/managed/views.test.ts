@@ -1,8 +1,7 @@
 // The section of agents on the ops page, as a browser opens it. No port is opened.
 import { expect, test } from 'vitest';
 import { managedApp } from '../../managed/app.ts';
-import { stop, takeLease } from '../../store/sandbox/item.ts';
-import { WorkQueue } from '../../store/sandbox/queue.ts';
+import { stop, takeLease, WorkQueue } from '../../store/sandbox/queue.ts';
 import { stagedPage } from '../support/page-ports.ts';
 import { AGENT, stagedManaged, text } from './staged.ts';
 

@@ -13,9 +13,8 @@ import {
   streamToWorker,
   type WorkerStream,
 } from '../../managed/work/view.ts';
-import { lapse, requestStop, stateOf, takeLease } from '../../store/sandbox/item.ts';
+import { lapse, requestStop, stateOf, takeLease, WorkQueues } from '../../store/sandbox/queue.ts';
 import { type LeaseName, offerCall } from '../../store/sandbox/offers.ts';
-import { WorkQueues } from '../../store/sandbox/queue.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
 type Shown = Pick<EventFact, 'id' | 'type'> & Partial<Pick<EventFact, 'settles'>>;

@@ -1,7 +1,6 @@
 // A model's server tells of it by the Models API, and its answer is kept (X1).
 import { expect, test } from 'vitest';
-import { createModels } from '../../models/models.ts';
-import { parseServerModel, createServerFacts } from '../../models/server-facts.ts';
+import { createModels, createServerFacts, parseServerModel } from '../../models/models.ts';
 
 const yes = { supported: true };
 const no = { supported: false };

@@ -1,6 +1,6 @@
 // Names under which a forwarder of ports shows a page of this machine.
 import { expect, test } from 'vitest';
-import { forwardersOf, nameAt } from '../../page/hosting/forwarders.ts';
+import { forwardersOf, nameAt } from '../../page/hosting/page-host.ts';
 import { placeOfPage } from '../../page/hosting/page-options.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -1,9 +1,8 @@
 // The minimap joins what could not be seen apart, and says what it mostly was; a wait that goes on
 // counts.
 import { expect, test } from 'vitest';
-import type { BarSegment, SegmentKind } from '../../client/sessions/history/bars.ts';
+import { barOf, type BarSegment, type SegmentKind } from '../../client/sessions/history/timeline.ts';
 import { barsWithWait, joinShort } from '../../page/session/lanes.ts';
-import { barOf } from '../../client/sessions/history/bars.ts';
 import { htmlOf } from '../../page/layout.tsx';
 import { TimedText } from '../../page/figures.tsx';
 import { description } from '../client/support.ts';

@@ -1,8 +1,8 @@
 // The timeline and the plots of a session, from a transcript and the steps that a history tells.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../store/log/entries.ts';
-import { barOf } from '../../client/sessions/history/bars.ts';
-import { columnsOf } from '../../page/timeline/columns.ts';
+import { barOf } from '../../client/sessions/history/timeline.ts';
+import { columnsOf } from '../../page/timeline/clock-rows.ts';
 import { iterationsOf, stepsByIteration } from '../../client/sessions/history/iterations.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import type { Step } from '../../client/sessions/history/steps.ts';

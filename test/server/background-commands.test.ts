@@ -7,8 +7,11 @@ import { expect, test } from 'vitest';
 import { reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { processesWith } from '../tools/support.ts';
 import { backgroundRoot } from '../../system/process/background-files.ts';
-import { backgroundReader } from '../../client/sessions/history/background-reader.ts';
-import { backgroundCommands, findBackgroundCommands } from '../../client/sessions/history/background.ts';
+import {
+  backgroundCommands,
+  backgroundReader,
+  findBackgroundCommands,
+} from '../../client/sessions/history/background.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
-import { fileLayout } from '../../store/values/file-layout.ts';
+import { fileLayout } from '../../store/values/file-reads.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

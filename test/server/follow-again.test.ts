@@ -5,7 +5,7 @@ import { fileLive } from '../../store/live/file-live.ts';
 import type { ChannelItem } from '../../store/live/events.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import type { FollowOptions } from '../../client/follow/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { gate, reply, text, toolUse } from '../../scripted-model/index.ts';

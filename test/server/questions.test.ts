@@ -1,7 +1,7 @@
 // Questions of the model on a real server (L81): each waits in the workflow, with nothing running,
 // until it is answered.
 import { expect, test } from 'vitest';
-import { chooseAnswer } from '../../cli/approving/answer-question.ts';
+import { chooseAnswer } from '../../cli/approving/pick-decision.ts';
 import { stepReader } from '../../client/sessions/history/steps.ts';
 import { reply, toolUse, type Reply } from '../../scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';

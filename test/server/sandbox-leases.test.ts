@@ -3,9 +3,8 @@
 import { expect, test } from 'vitest';
 import { temporalLeases } from '../../managed/work/leases.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
-import { acknowledge, stateOf } from '../../store/sandbox/item.ts';
+import { acknowledge, stateOf, WorkQueue } from '../../store/sandbox/queue.ts';
 import { offerCall } from '../../store/sandbox/offers.ts';
-import { WorkQueue } from '../../store/sandbox/queue.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { sandboxTools } from '../../managed/work/tools.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';

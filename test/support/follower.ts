@@ -7,7 +7,7 @@ import type { ChannelItem } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { heldToSchema } from './held-to-schema.ts';
 import { shownLines, storedLines } from './standing.ts';

@@ -8,7 +8,7 @@ import { findOldStretches } from '../../activities/compaction/collapse.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { behindOf } from '../../store/view/behind.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { finalText } from '../../store/view/final-text.ts';
+import { finalText } from '../../store/view/result.ts';
 import { inView } from '../../store/view/in-view.ts';
 import { planMicrocompact } from '../../store/view/microcompact.ts';
 import { project } from '../../store/view/project.ts';

@@ -13,7 +13,7 @@ import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
-import { createMailbox } from '../../client/mailbox.ts';
+import { createMailbox } from '../../client/async.ts';
 import { description } from '../client/support.ts';
 import { stored } from './transcript.ts';
 

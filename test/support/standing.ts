@@ -1,6 +1,6 @@
 // What a follower has shown, less what was taken back, and what a transcript holds, as comparable
 // lines: replies and outcomes.
-import type { Followed } from '../../client/follow/cursor.ts';
+import type { Followed } from '../../client/follow/news.ts';
 import type { Entry } from '../../store/log/entries.ts';
 
 const SUMS_UP = '-sums-up';

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
 import { openStore } from '../../store/values/open-store.ts';
-import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
+import type { StoreCare, StoredObject } from '../../store/values/store.ts';
 import { openWholeServer } from '../../client/runtime/open-server.ts';
 import { cleanStore, GRACE_MS, type CleanResult, type CleanStore } from '../../client/store-care/clean-store.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';

@@ -10,7 +10,7 @@ import { runGitHeld } from '../../activities/snapshots/run-git-held.ts';
 import { createHeldGit } from '../../activities/worktrees/held-git.ts';
 import { DEFAULT_CAPS } from '../../store/snapshots/take-snapshot.ts';
 import { openShadow, placeOfRoot } from '../../store/snapshots/shadow.ts';
-import { createExitHandlers } from '../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../system/process/kill-tree.ts';
 import { isNeverBuilt, MOST_BUILDS } from '../../system/process/bwrap.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { createBashTool } from '../../tools/builtin/bash.ts';

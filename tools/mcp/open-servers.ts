@@ -4,7 +4,7 @@ import { clip, onOneLine, quoteLines } from '../../system/text.ts';
 import { runWithin, TimedOut } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
 import type { Network } from '../../system/network.ts';
-import { createExitHandlers } from '../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../system/process/kill-tree.ts';
 import type { Environment } from '../../system/process/environment.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { findServerName, isListed, RESOURCES } from '../listed.ts';

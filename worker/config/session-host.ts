@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { hostName, machineId } from '../../system/process/identity.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { Env } from '../../connection/data-folder.ts';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 /** How sessions come and go between hosts (T18). */

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { type Env, xdgFolder } from '../../connection/data-folder.ts';
 import { foreignWriterProblem } from '../../connection/others-may-write.ts';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import type { SandboxConfig } from './schema-parts.ts';
 
 /** The variable that `--unconfined` stands for. */

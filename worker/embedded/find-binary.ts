@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { codeOf } from '../../system/text.ts';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import { execFile } from 'node:child_process';
 import { releaseOf, sameSchema } from './server-record.ts';
 

@@ -7,7 +7,7 @@ import { isAlive, processIdentity } from '../../system/process/identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { DataFolder } from '../../connection/data-folder.ts';
 import { identitySchema } from '../../system/process/file-lock.ts';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 
 /** `dev` and `worker` stay until they are stopped, a `command` ends by itself. */
 export type MemberRole = 'dev' | 'worker' | 'command';

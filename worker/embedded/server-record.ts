@@ -10,7 +10,7 @@ import { realOf } from '../../system/process/places.ts';
 import type { DataFolder } from '../../connection/data-folder.ts';
 import { identitySchema } from '../../system/process/file-lock.ts';
 import { databaseArgument } from './server-args.ts';
-import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
 const recordSchema = identitySchema.extend({

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { readGrpcFailure } from '../../connection/grpc-failure.ts';
-import { probeTcp } from '../../connection/probe-tcp.ts';
+import { probeTcp } from '../../connection/connect-client.ts';
 import { NAMESPACE, RETENTION_DAYS } from './server-args.ts';
 import type { DataFolder } from '../../connection/data-folder.ts';
 import {

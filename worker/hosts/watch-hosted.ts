@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import { readHostRecords } from '../../activities/hosts/host-record.ts';
 import type { Deps, HostMeans } from '../../activities/deps.ts';
 import { readChain } from '../../store/log/read-chain.ts';
-import { knowledgeIn } from '../../store/snapshots/folder-knowledge.ts';
+import { knowledgeIn } from '../../store/snapshots/snapshot-points.ts';
 import { type HostedSession, isLost } from '../../store/hosted-sessions.ts';
 import { createLimit } from '../../system/async.ts';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';

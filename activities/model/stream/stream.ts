@@ -8,7 +8,7 @@ import { StalledStream } from '../classify.ts';
 import type { ModelPort, ModelRequest } from '../../model-deps.ts';
 import { betasOf } from '../request.ts';
 import { listenForWakes } from '../../../system/async.ts';
-import { PartedBody } from '../../../system/parted-body.ts';
+import { PartedBody } from '../../../system/network.ts';
 
 /** Wraps the official SDK with its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {

@@ -5,7 +5,7 @@ import type { Entry, OpenedServer, ForWorkers } from '../../faces/types.ts';
 import { forItsProgram, isForItsProgram } from '../../faces/contract.ts';
 import { newSessionId } from '../../faces/basics.ts';
 import { ClientProblem } from '../../faces/start.ts';
-import { resultUuid } from '../result-messages.ts';
+import { resultUuid } from '../tool-responses.ts';
 import { uuidOf } from '../values.ts';
 import type { Options } from '../shapes/options.ts';
 import type { RewindFilesResult } from '../shapes/query.ts';

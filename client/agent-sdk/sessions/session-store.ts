@@ -8,7 +8,7 @@ import type {
   SessionStore,
   SessionStoreEntry,
   SessionSummaryEntry,
-} from '../shapes/sessions.ts';
+} from '../shapes/facts.ts';
 
 import { getSessionMessages } from './sessions.ts';
 

@@ -21,7 +21,7 @@ import type {
   SDKSessionInfo,
   SessionMessage,
   SessionMutationOptions,
-} from '../shapes/sessions.ts';
+} from '../shapes/facts.ts';
 import { forkUpTo } from './fork.ts';
 import { removeSession } from './remove-session.ts';
 import { z } from 'zod';

@@ -1,7 +1,6 @@
 // Declares the inputs of hooks. docs/api/agent-sdk-rows.md lists the hooks that are called here.
 import type { McpServerProvenance } from './mcp.ts';
-import type { SDKAssistantMessageError } from './facts.ts';
-import type { PermissionUpdate } from './permissions.ts';
+import type { PermissionUpdate, SDKAssistantMessageError } from './facts.ts';
 
 export type BaseHookInput = {
   session_id: string;

@@ -6,8 +6,7 @@ import type {
   BetaUsage,
 } from '@anthropic-ai/sdk/resources/beta/messages/messages';
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
-import type { SDKPermissionDenial } from './permissions.ts';
-import type { Identified, SDKAssistantMessageError } from './facts.ts';
+import type { Identified, SDKAssistantMessageError, SDKPermissionDenial } from './facts.ts';
 import type { OtherMessage } from './rare-messages.ts';
 
 /** The user messages that caused this message. */

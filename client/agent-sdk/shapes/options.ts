@@ -1,11 +1,17 @@
 // Declares the options of a query. docs/api/agent-sdk-rows.md says what each does here, and which
 // are refused or passed over.
 import type { Readable, Writable } from 'node:stream';
-import type { EffortLevel } from './facts.ts';
+import type {
+  CanUseTool,
+  EffortLevel,
+  OnElicitation,
+  OnUserDialog,
+  PermissionMode,
+  SessionStore,
+  SessionStoreFlush,
+} from './facts.ts';
 import type { Hooks } from './hooks.ts';
 import type { McpServerConfig, AgentMcpServerSpec } from './mcp.ts';
-import type { CanUseTool, OnElicitation, OnUserDialog, PermissionMode } from './permissions.ts';
-import type { SessionStore, SessionStoreFlush } from './sessions.ts';
 
 type Display = { display?: 'summarized' | 'omitted' };
 

@@ -1,10 +1,9 @@
 // Declares a running query and its methods. A method that is not supported here rejects with a
 // sentence that says what to do instead.
-import type { AccountInfo, AgentInfo, ModelInfo, SlashCommand } from './facts.ts';
+import type { AccountInfo, AgentInfo, ModelInfo, PermissionMode, SlashCommand } from './facts.ts';
 import type { McpServerConfig, McpServerStatus, McpSetServersResult } from './mcp.ts';
 import type { SDKMessage, SDKUserMessage } from './messages.ts';
 import type { Options, SdkPluginConfig, Settings } from './options.ts';
-import type { PermissionMode } from './permissions.ts';
 
 export type QueryPrompt = string | AsyncIterable<SDKUserMessage>;
 export type QueryParams = { prompt: QueryPrompt; options?: Options };

@@ -1,8 +1,7 @@
 // Declares the messages about a conversation: its start and state, its tasks, hooks and settings.
 import type { UUID } from 'node:crypto';
 import type { SDKMcpResourceLink } from './mcp.ts';
-import type { Identified, SDKAssistantMessageError, SlashCommand } from './facts.ts';
-import type { PermissionMode } from './permissions.ts';
+import type { Identified, PermissionMode, SDKAssistantMessageError, SlashCommand } from './facts.ts';
 
 type System<Subtype extends string, Facts> = Identified & { type: 'system'; subtype: Subtype } & Facts;
 

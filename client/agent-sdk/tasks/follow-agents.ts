@@ -18,8 +18,7 @@ import { ClientProblem } from '../../faces/start.ts';
 import { beginsAt } from '../../faces/history.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
-import { AgentTeller } from './agent-messages.ts';
-import { agentOfOutcome, agentsOfReply, type CalledAgent, type Caller, taskOf } from './called-agents.ts';
+import { agentOfOutcome, agentsOfReply, AgentTeller, type CalledAgent, type Caller, taskOf } from './agent-messages.ts';
 import { type CommandTasks, createCommandTasks } from './command-tasks.ts';
 
 export type FollowPorts = {

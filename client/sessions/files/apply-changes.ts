@@ -32,7 +32,7 @@ import type { Client } from '@temporalio/client';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { Store } from '../../../store/values/store.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { entriesFrom } from '../entries-from.ts';
+import { entriesFrom } from '../transcript-reader.ts';
 import type { SessionDescription } from '../info.ts';
 import { headOf } from '../newest-head.ts';
 import { type DiffOptions, findPairs } from './diff-session.ts';

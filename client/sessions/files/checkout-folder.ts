@@ -14,7 +14,7 @@ import {
   symlink,
   unlink,
 } from 'node:fs/promises';
-import { isBelow } from '../../../store/snapshots/empty-folders.ts';
+import { isBelow } from '../../../store/snapshots/read-notes.ts';
 import { startObjectHash } from '../../../store/snapshots/git-objects.ts';
 import { bytesOf, foldersOf, type RawPath } from '../../../store/snapshots/listing.ts';
 import { ownTemporaryName, writerOf } from '../../../store/snapshots/restore/temporary-names.ts';

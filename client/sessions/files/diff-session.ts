@@ -14,13 +14,15 @@ import {
   type HeldPair,
 } from '../../../store/snapshots/compare.ts';
 import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { firstSnapshots, lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
 import {
   findPosition,
+  firstSnapshots,
+  lastSnapshots,
   parsePoint,
+  type SnapshotsAt,
   snapshotsAt,
   type TranscriptStretch,
+  withMovedRoots,
 } from '../../../store/snapshots/snapshot-points.ts';
 import { fetchPacks } from '../../../store/snapshots/packs.ts';
 import { describeUnchanged, findUncaptured, type Uncaptured } from '../../../store/snapshots/uncaptured.ts';

@@ -4,7 +4,7 @@ import { waysBelow } from '../../../store/snapshots/nested-roots.ts';
 import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
 import { isAtOrBelow, showPath } from '../../../store/snapshots/listing.ts';
 import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
-import { readWithLeftBehind } from '../../../store/log/read-left-behind.ts';
+import { readWithLeftBehind } from '../../../store/log/read-chain.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { FilesPreview, RemainingFiles, RewindRequest, RootPreview } from '../../../workflows/contract/rewind.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';

@@ -1,7 +1,7 @@
 // The folders that this machine was left with when their sessions moved to other hosts (T19): what
 // lies in them, and how that differs from what the sessions have now.
 import { HostedSessions, type LostSession } from '../../../store/hosted-sessions.ts';
-import type { SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
+import type { SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../info.ts';

@@ -2,10 +2,14 @@
 // behind. It only reads.
 import type { Entry, ReplyEntry, Segment } from '../../../store/log/entries.ts';
 import { forkIn, type StoredSegment } from '../../../store/log/read-chain.ts';
-import { firstSnapshots, lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
+import {
+  findPosition,
+  firstSnapshots,
+  lastSnapshots,
+  parsePoint,
+  withMovedRoots,
+} from '../../../store/snapshots/snapshot-points.ts';
 import { nestedWith, withoutOutdated } from '../../../store/snapshots/nested-roots.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { findPosition, parsePoint } from '../../../store/snapshots/snapshot-points.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import {
   type KnownFolder,
@@ -14,8 +18,7 @@ import {
   type FolderRewind,
 } from '../../../workflows/contract/rewind.ts';
 import { ClientProblem } from '../../problem.ts';
-import { entriesBefore } from './captured-files.ts';
-import { type RemainingEffect, listLeftEffects } from './left-effects.ts';
+import { entriesBefore, listLeftEffects, type RemainingEffect } from './calls-behind.ts';
 
 /** `conversation: false` leaves the conversation as it is, `files: false` the files. */
 export type RewindChoice = { readonly conversation?: boolean; readonly files?: boolean; readonly force?: boolean };

@@ -1,17 +1,24 @@
 // Runs git on the shadow repository of this machine's data folder, for a client: its objects are
 // read, and nothing of a workspace (T11). It is held as the git of a worker is.
+// The files of a session's folder as they were captured last, with their contents: those that the
+// folder has now may be on another machine.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Entry } from '../../../store/log/entries.ts';
+import { hasSnapshot, listHeldFiles, type ShadowReading } from '../../../store/snapshots/compare.ts';
+import { showPath } from '../../../store/snapshots/listing.ts';
+import { fetchPacks } from '../../../store/snapshots/packs.ts';
+import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
+import { requireOwnSettings, snapshotsFolderOf } from '../../../store/snapshots/shadow.ts';
+import { lastSnapshots, withMovedRoots } from '../../../store/snapshots/snapshot-points.ts';
+import type { RunHeld } from '../../../store/snapshots/take-snapshot.ts';
+import type { Store } from '../../../store/values/store.ts';
 import { pipePlace } from '../../../system/process/pipes.ts';
 import { findPlaces, realOf } from '../../../system/process/places.ts';
 import { findPrograms, isExecutable, type Programs } from '../../../system/process/programs.ts';
 import { type ProgramEnd, runProgram } from '../../../system/process/spawn-piped.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
 import { describeExit, onOneLine } from '../../../system/text.ts';
-import { requireOwnSettings } from '../../../store/snapshots/require-own-settings.ts';
-import { snapshotsFolderOf } from '../../../store/snapshots/shadow.ts';
-import type { ShadowReading } from '../../../store/snapshots/compare.ts';
-import type { RunHeld } from '../../../store/snapshots/take-snapshot.ts';
 import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
 import { ClientProblem } from '../../problem.ts';
 
@@ -113,4 +120,28 @@ export class TooLarge extends ClientProblem {
   constructor() {
     super('refused', `this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
   }
+}
+
+/** `blob`: the hash of its content, by which `read` finds it. */
+export type CapturedFile = { readonly path: string; readonly blob: string };
+
+export type CapturedFolder = {
+  /** Regular files in the order of their paths, which are relative to the folder. */
+  readonly files: readonly CapturedFile[];
+  /** Yields contents in the order of their hashes. Rejects with what git said. */
+  read(blobs: readonly string[]): AsyncGenerator<readonly [blob: string, content: Buffer]>;
+};
+
+/** Returns null for a folder that was never captured. Throws StoreError, ClientProblem. */
+export async function readCapturedFolder(
+  open: () => { readonly reading: ShadowReading; readonly store: Pick<Store, 'get'> },
+  entries: readonly Entry[],
+  root: string,
+): Promise<CapturedFolder | null> {
+  const id = lastSnapshots(withMovedRoots(entries)).get(root);
+  if (id === undefined) return null;
+  const { reading, store } = open();
+  if (!(await hasSnapshot(reading, id))) await fetchPacks(reading, store, entries);
+  const files = (await listHeldFiles(reading, id)).map(({ path, blob }) => ({ path: showPath(path), blob }));
+  return { files, read: (blobs) => readBlobs(reading, blobs) };
 }

@@ -8,7 +8,7 @@ import { ClientProblem } from '../../problem.ts';
 import type { ClientMeans } from '../client-means.ts';
 import type { SessionDescription } from '../info.ts';
 import { updateAndWait } from '../updates/update.ts';
-import type { ActOptions } from '../decide.ts';
+import type { ActOptions } from '../waiting-approval.ts';
 import { lookAtFiles, lookAtSnapshots, type RewindPreview } from './look-at-files.ts';
 import {
   entriesIn,
@@ -20,8 +20,7 @@ import {
   type RewindPlan,
 } from './plan-rewind.ts';
 import { type Entry, rewoundIn } from '../../../store/log/entries.ts';
-import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
+import { lastSnapshots, withMovedRoots } from '../../../store/snapshots/snapshot-points.ts';
 
 /** Options of `rewind()`. */
 export type RewindOptions = ActOptions &

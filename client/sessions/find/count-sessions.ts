@@ -10,7 +10,7 @@ import {
   planSearch,
   type SearchPlan,
 } from './list-sessions.ts';
-import { isMeant, querySettled, SETTLED, settledQuery } from './settled.ts';
+import { isMeant, querySettled, SETTLED, settledQuery } from './match-session.ts';
 import { countRows } from './stream-sessions.ts';
 
 export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly note?: string };

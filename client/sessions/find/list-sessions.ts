@@ -6,13 +6,19 @@ import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../info.ts';
 import { lookAtRunning, type ReadRunning } from '../running/read-running.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
-import { matchesFilter, sortSessions } from './match-session.ts';
-import { newestFirst, type OrderPlace, type Placed, toOrderPlace, type Stream } from './newest-first.ts';
+import { isMeant, matchesFilter, querySettled, SETTLED, settledQuery, sortSessions } from './match-session.ts';
+import {
+  newestFirst,
+  type OrderPlace,
+  type Placed,
+  type ReadAll,
+  type ReadUnderWay,
+  SERVER_PAGE,
+  type Stream,
+  streamSessions,
+  toOrderPlace,
+} from './stream-sessions.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
-import { isMeant, querySettled, SETTLED, settledQuery } from './settled.ts';
-import { SERVER_PAGE, streamSessions } from './stream-sessions.ts';
-import type { ReadUnderWay } from './under-way.ts';
-import type { ReadAll } from './hold-rows.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { present } from '../../../workflows/contract/present.ts';
 

@@ -1,6 +1,10 @@
 // Decides from memo and status alone whether a filter matches a session, and sorts sessions as a
 // filter asks.
+// Settled sessions are idle or closed: the attributes that the server has of them say what a memo
+// says. Pure.
+import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { isFailedSession, type SessionInfo } from '../info.ts';
+import { compileFilter, OPEN } from './compile-filter.ts';
 import { FAILED, fieldOf } from './fields.ts';
 import type { FieldTerm, Filter, Term } from './parse-filter.ts';
 
@@ -65,4 +69,40 @@ export function sortSessions(
       return sign * (one.key < other.key ? -1 : one.key > other.key ? 1 : 0);
     })
     .map(({ session }) => session);
+}
+
+export const SETTLED = ['idle', 'closed'] as const;
+type SettledPhase = (typeof SETTLED)[number];
+
+type Search = { readonly filter: Filter; readonly now: number; readonly isOpen: boolean };
+
+/** Terms that a settled phase alone decides; the last end says whether a session has failed. */
+const isOfPhase = (term: Term): boolean =>
+  term.kind === 'field' && (term.field === 'idle' || (term.field === 'phase' && !term.values.includes(FAILED)));
+
+/** Tells whether sessions in this phase can be meant. */
+export function isMeant({ filter, isOpen, now }: Search, phase: SettledPhase): boolean {
+  const status = phase === 'closed' ? 'completed' : 'open';
+  const terms = filter.terms.filter(isOfPhase);
+  return (!isOpen || status === 'open') && matchesFilter({ terms }, { phase, status } as SessionInfo, now);
+}
+
+/**
+ * Returns the query that finds, of settled sessions in a phase that is meant, exactly those that
+ * the filter means; null where memos have to decide.
+ */
+export function querySettled({ filter, now }: Search): string | null {
+  const terms = filter.terms.filter((term) => !isOfPhase(term));
+  const { query, exact } = compileFilter({ terms }, { attributes: true, settled: true, now });
+  return exact ? query : null;
+}
+
+const CLAUSES: Readonly<Record<SettledPhase, string>> = {
+  idle: `(${OPEN} AND ${ATTRIBUTES.phase.name} = 'idle')`,
+  closed: `ExecutionStatus != 'Running'`,
+};
+
+/** Returns the query for the sessions with attributes, in one of the phases, that another finds. */
+export function settledQuery(query: string, phases: readonly SettledPhase[]): string {
+  return `${query} AND ${ATTRIBUTES.turns.name} IS NOT NULL AND (${phases.map((phase) => CLAUSES[phase]).join(' OR ')})`;
 }

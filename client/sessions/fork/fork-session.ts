@@ -3,8 +3,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
+import { lastSnapshots, type SnapshotsAt, withMovedRoots } from '../../../store/snapshots/snapshot-points.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { nextSegment } from '../../../store/view/append.ts';
 import {
@@ -21,13 +20,12 @@ import { present } from '../../../workflows/contract/present.ts';
 import type { OptionChanges, RunOptions, SessionInput, UserMessage } from '../../../workflows/contract/session.ts';
 import type { ForWorkers } from '../../../workflows/contract/task-queue.ts';
 import { ClientProblem } from '../../problem.ts';
-import { carryAt, type CarryAt } from '../carry-at.ts';
-import type { ActOptions } from '../decide.ts';
-import { findUncapturedOutcome, snapshotsBefore } from '../files/captured-files.ts';
+import { carryAt, type CarryAt, optionsOf } from '../carry-at.ts';
+import type { ActOptions } from '../waiting-approval.ts';
+import { findUncapturedOutcome, snapshotsBefore } from '../files/calls-behind.ts';
 import { goBack } from '../files/plan-rewind.ts';
 import type { SessionDescription } from '../info.ts';
 import type { NewestStep } from '../newest-head.ts';
-import { optionsOf } from '../options-of.ts';
 import { findWrongOption, messageOf } from '../message.ts';
 import type { Prompt } from '../prompt.ts';
 import { startCarried } from '../send.ts';

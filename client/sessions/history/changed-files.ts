@@ -2,8 +2,16 @@
 // changed which file, who allowed it, what was only read, and which commands may have changed
 // more. Of captures it knows the names. Pure.
 import type { Outcome } from '../../../store/log/entries.ts';
-import { type OpenCall, callsOf, foldItems, type ItemFold, type OpenCalls, takeCalls } from './fold-items.ts';
-import { isReply, type Item } from './items.ts';
+import {
+  callsOf,
+  foldItems,
+  isReply,
+  type Item,
+  type ItemFold,
+  type OpenCall,
+  type OpenCalls,
+  takeCalls,
+} from './items.ts';
 
 /** One change of a file, as a call asked for it. */
 export type FileEdit = {

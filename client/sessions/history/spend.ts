@@ -2,8 +2,7 @@
 // with compactions, notes and agents; of a run under way the replies alone are known.
 import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
-import { foldItems, type ItemFold } from './fold-items.ts';
-import { isReply, type Item } from './items.ts';
+import { foldItems, isReply, type Item, type ItemFold } from './items.ts';
 
 type SpendSoFar = {
   readonly spend: Spend;

@@ -9,15 +9,17 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
+import { lastPollTime } from '../../../connection/worker-polls.ts';
+import type { AsideAnswer } from '../../../workflows/contract/aside.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Usage } from '../../../workflows/contract/loop.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import type { Signature } from '../../../workflows/contract/steered.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionDescription } from '../info.ts';
-import { NotYet, patience, type Patience, callUntilAnswered } from '../persist.ts';
-import { sessionClosedProblem, describe } from '../send.ts';
-import { lastPollTime } from '../../../connection/worker-polls.ts';
-import { describeNoWorker } from '../no-worker.ts';
+import { describeNoWorker } from '../watch-pollers.ts';
+import { callUntilAnswered, NotYet, patience, type Patience } from '../persist.ts';
+import { describe, sessionClosedProblem } from '../send.ts';
 
 /** More than ten in flight wedge a session. */
 export const MOST_UPDATES = 8;
@@ -155,4 +157,32 @@ function noAnswerError(asking: Asking, { taskQueue, configuration }: NeededWorke
   }
   asking.polled ??= last;
   return new NotYet(new Error(`a worker polls task queue ${taskQueue} and did not answer in time`));
+}
+
+// Asks a session's own model a question aside, in parallel with the current run and without a trace
+// in the conversation.
+/** Milliseconds: longer than a worker may take for it. */
+const ANSWER_MS = 11 * 60_000;
+
+/** An answer. `cut`: it had more text than is kept. `costUsd`: null when a price is not known. */
+export type SideAnswer = {
+  readonly answer: string;
+  readonly cut: boolean;
+  readonly model: string;
+  readonly usage: Usage;
+  readonly costUsd: number | null;
+};
+
+/** Throws ClientProblem. */
+export async function requestAside(
+  temporal: Client,
+  described: SessionDescription,
+  question: string,
+  by: string,
+): Promise<SideAnswer> {
+  const { session } = described;
+  const workers = () => Promise.resolve(described);
+  const about = { temporal, session, name: UPDATES.aside, arg: { question }, signed: { by }, workers };
+  const { text: answer, usd: costUsd, ...rest } = await updateAndWait<AsideAnswer>(about, ANSWER_MS);
+  return { answer, costUsd, ...rest };
 }

@@ -25,11 +25,9 @@ import {
 } from '../../../system/process/keep-attributes.ts';
 import { codeOf } from '../../../system/text.ts';
 import type { BlobStream, TreeFile } from './blob-stream.ts';
-import { folderOf, type FoldersBeneath, SwappedProblem } from './folders-beneath.ts';
+import { folderOf, type FoldersBeneath, removeFile, SwappedProblem, type UnsyncedFiles } from './folders-beneath.ts';
 import { startObjectHash } from '../git-objects.ts';
 import type { RawPath } from '../listing.ts';
-import { removeFile } from './remove-file.ts';
-import type { UnsyncedFiles } from './disk-sync.ts';
 import type { StagedFiles } from './staged-files.ts';
 
 type FileToPut = TreeFile & {

@@ -5,8 +5,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, rmdir
 import { copyInto, runCp } from '../../../system/process/keep-attributes.ts';
 import { codeOf } from '../../../system/text.ts';
 import type { RawPath } from '../listing.ts';
-import type { FoldersBeneath } from './folders-beneath.ts';
-import { removeFile } from './remove-file.ts';
+import { type FoldersBeneath, removeFile } from './folders-beneath.ts';
 
 /** Files that are open at once. */
 const MOST_OPEN = 64;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { tellLateResults } from '../../../activities/attachments/attachments.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { storeTextBody } from '../../../store/log/bodies.ts';
-import { keepRefused, readRefused } from '../../../store/sandbox/refused.ts';
+import { keepRefused, readRefused } from '../../../store/sandbox/offers.ts';
 import { describeLost, type SettledEntry } from '../../../workflows/contract/waits.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { callBlock, notice, reply, session, stored } from '../../support/transcript.ts';

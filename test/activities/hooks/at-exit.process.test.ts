@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createExitHandlers } from '../../../system/process/at-exit.ts';
+import { createExitHandlers } from '../../../system/process/kill-tree.ts';
 import { processInfo } from '../../../system/process/proc.ts';
 import { compiled, startNode } from '../../support/compiled.ts';
 import { tempDir } from '../../support/temp-dir.ts';

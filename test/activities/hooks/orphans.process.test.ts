@@ -1,7 +1,7 @@
 // What a killed worker's hook commands and MCP servers left running, and what is not to be mistaken
 // for it.
 import { expect, test } from 'vitest';
-import { endOrphans } from '../../../system/process/orphans.ts';
+import { endOrphans } from '../../../system/process/kill-tree.ts';
 import { formatIdentity, processIdentity } from '../../../system/process/identity.ts';
 import { processNamed } from './support.ts';
 

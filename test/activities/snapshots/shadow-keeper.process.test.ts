@@ -4,8 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ShadowKeeper, type KeeperOptions } from '../../../activities/snapshots/shadow-keeper.ts';
-import { withPackingLock } from '../../../store/snapshots/pack-shadow.ts';
-import { DEFAULT_DISK_BYTES, measureShadow, readRoom } from '../../../store/snapshots/shadow-size.ts';
+import { DEFAULT_DISK_BYTES, measureShadow, readRoom, withPackingLock } from '../../../store/snapshots/pack-shadow.ts';
 import { runHere, shadowed } from '../../store/snapshots/support.ts';
 
 const patient = { timeout: 60_000, interval: 20 };

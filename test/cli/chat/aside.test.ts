@@ -1,7 +1,7 @@
 // What is typed while a run is followed: messages, but for what is asked aside.
 import { expect, test, vi } from 'vitest';
 import { createAsides } from '../../../cli/chat/aside.ts';
-import type { SideAnswer } from '../../../client/sessions/updates/ask-aside.ts';
+import type { SideAnswer } from '../../../client/sessions/updates/update.ts';
 import { session } from '../../client/support.ts';
 
 const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 };

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { planText } from '../../../cli/render/rewind-plan.ts';
 import { createPaint } from '../../../client/paint.ts';
-import { rewoundPartsText, turnsText } from '../../../client/render/steered-words.ts';
+import { rewoundPartsText, turnsText } from '../../../client/render/context-words.ts';
 import type { RewindResult } from '../../../client/sessions/files/rewind-session.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 

@@ -1,6 +1,6 @@
 // What the line below a followed run says, event by event.
 import { expect, test } from 'vitest';
-import type { Followed } from '../../../client/follow/cursor.ts';
+import type { Followed } from '../../../client/follow/news.ts';
 import { nextStatus, type RunStatus, statusText } from '../../../cli/render/run-status.ts';
 import { noUsage } from '../../../workflows/contract/loop.ts';
 

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import { openKeyboard } from '../../../cli/typing/keyboard.ts';
 import { type KeyPress, newEditor, pressKey } from '../../../cli/typing/line-editor.ts';
-import { pressMenuKey } from '../../../cli/typing/menu.ts';
+import { pressMenuKey } from '../../../cli/typing/picker.ts';
 
 type Pressed = readonly [typed: string | undefined, name: string | undefined];
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { acceptOffer, moveOffer, offerRows } from '../../../cli/typing/completion.ts';
 import { beginSearch, pressSearchKey, searchRow } from '../../../cli/typing/typed-rows.ts';
 import { newEditor } from '../../../cli/typing/line-editor.ts';
-import { type Menu, menuRows, pressMenuKey } from '../../../cli/typing/menu.ts';
+import { type Menu, menuRows, pressMenuKey } from '../../../cli/typing/picker.ts';
 
 const menu: Menu = {
   heading: 'Allow this command?',

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { BottomArea } from '../../../cli/terminal/bottom-area.ts';
 import type { Hands } from '../../../cli/typing/input.ts';
 import type { KeyPress } from '../../../cli/typing/line-editor.ts';
-import type { Menu } from '../../../cli/typing/menu.ts';
+import type { Menu } from '../../../cli/typing/picker.ts';
 import { openTypedRows } from '../../../cli/typing/typed-rows.ts';
 import { terminalScreen } from '../../support/terminal-screen.ts';
 import { until } from '../../support/until.ts';

@@ -2,9 +2,9 @@
 // waits for nothing that does not come.
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { CallOrder, MOST_WAIT_MS } from '../../../client/agent-sdk/call-order.ts';
+import { CallOrder, MOST_WAIT_MS } from '../../../client/agent-sdk/program-hooks.ts';
 import type { SDKMessage } from '../../../client/agent-sdk/shapes/messages.ts';
-import { createMailbox } from '../../../client/mailbox.ts';
+import { createMailbox } from '../../../client/async.ts';
 
 const signal = new AbortController().signal;
 const calling = (...ids: string[]) =>

@@ -1,14 +1,21 @@
 // Checks the inputs of a program's hooks and `canUseTool`, and the effect of their answers.
 import { expect, test } from 'vitest';
-import { MOST_WAIT_MS } from '../../../client/agent-sdk/call-order.ts';
+import {
+  contextOf,
+  createHookRelay,
+  createProgramHooks,
+  type HookNews,
+  MOST_WAIT_MS,
+} from '../../../client/agent-sdk/program-hooks.ts';
 import { toHookConfig, unknownEvents } from '../../../client/agent-sdk/callbacks.ts';
-import { createApprovalHandler, createQuestionHandler } from '../../../client/agent-sdk/can-use-tool.ts';
-import type { HookJSONOutput } from '../../../client/agent-sdk/shapes/hook-answers.ts';
-import type { HookCallbackMatcher, HookEvent } from '../../../client/agent-sdk/shapes/hooks.ts';
-import type { CanUseTool, PermissionUpdate } from '../../../client/agent-sdk/shapes/permissions.ts';
-import { createHookRelay, type HookNews } from '../../../client/agent-sdk/hook-events.ts';
-import { createGrants, type SessionGrant } from '../../../client/agent-sdk/grants.ts';
-import { contextOf, createProgramHooks } from '../../../client/agent-sdk/program-hooks.ts';
+import {
+  createApprovalHandler,
+  createGrants,
+  createQuestionHandler,
+  type SessionGrant,
+} from '../../../client/agent-sdk/can-use-tool.ts';
+import type { HookCallbackMatcher, HookEvent, HookJSONOutput } from '../../../client/agent-sdk/shapes/hooks.ts';
+import type { CanUseTool, PermissionUpdate } from '../../../client/agent-sdk/shapes/facts.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 
 const signal = new AbortController().signal;

@@ -1,6 +1,6 @@
 // Checks how full a query says the window of its model is.
 import { expect, test } from 'vitest';
-import { usageIn } from '../../../client/agent-sdk/context-usage.ts';
+import { usageIn } from '../../../client/agent-sdk/tasks/session-spend.ts';
 import { boundary, reply, textBlock, user } from '../../support/transcript.ts';
 
 const said = reply([textBlock('x')]);

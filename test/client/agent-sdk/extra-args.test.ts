@@ -1,6 +1,6 @@
 // Checks the arguments for a process that is never started, and the environment of a query.
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { withExtraArgs } from '../../../client/agent-sdk/extra-args.ts';
+import { withExtraArgs } from '../../../client/agent-sdk/option-fates.ts';
 import { ownEnv, requireKey } from '../../../client/agent-sdk/query-settings.ts';
 import type { Options } from '../../../client/agent-sdk/shapes/options.ts';
 

@@ -1,9 +1,9 @@
 // A program is told each entry once, and what that costs does not grow with the run (Q7 L4).
 import { expect, test } from 'vitest';
 import { openConversation } from '../../../client/agent-sdk/conversation.ts';
-import { createHookRelay } from '../../../client/agent-sdk/hook-events.ts';
+import { createHookRelay } from '../../../client/agent-sdk/program-hooks.ts';
 import type { SDKMessage } from '../../../client/agent-sdk/shapes/messages.ts';
-import { createMailbox } from '../../../client/mailbox.ts';
+import { createMailbox } from '../../../client/async.ts';
 import type { FollowOptions } from '../../../client/follow/follow.ts';
 import { transcriptReader } from '../../../client/sessions/transcript-reader.ts';
 import type { Entry } from '../../../store/log/entries.ts';

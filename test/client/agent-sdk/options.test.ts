@@ -10,7 +10,7 @@ import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { toInwardInput, MODEL_TOOL_NAMES, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
 import type { AgentDefinition } from '../../../client/agent-sdk/shapes/options.ts';
 import type { ToolAnnotations } from '../../../client/agent-sdk/shapes/mcp.ts';
-import type { OnElicitation } from '../../../client/agent-sdk/shapes/permissions.ts';
+import type { OnElicitation } from '../../../client/agent-sdk/shapes/facts.ts';
 import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';
 import { pngOf } from '../../support/images.ts';
 import { checkConfig } from '../../../worker/config/config.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { query } from '../../../client/agent-sdk/index.ts';
 import { toAgentTypes } from '../../../client/agent-sdk/agent-types.ts';
-import { createGrants } from '../../../client/agent-sdk/grants.ts';
-import { inwardMode, withModeInEffect } from '../../../client/agent-sdk/permission-modes.ts';
+import { createGrants } from '../../../client/agent-sdk/can-use-tool.ts';
+import { inwardMode, withModeInEffect } from '../../../client/agent-sdk/names.ts';
 
 test('the mode auto asks as default does, and the program is told so (Q7)', () => {
   const said: string[] = [];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { withSettings } from '../../../client/agent-sdk/query-settings.ts';
-import { withExtraArgs } from '../../../client/agent-sdk/extra-args.ts';
+import { withExtraArgs } from '../../../client/agent-sdk/option-fates.ts';
 import type { Settings } from '../../../client/agent-sdk/shapes/options.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-settings-'));

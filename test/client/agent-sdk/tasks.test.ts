@@ -1,12 +1,15 @@
 // Checks how a program learns of the transcripts of agents, of background commands, and of the
 // spend of each model.
 import { expect, test } from 'vitest';
-import { AgentTeller } from '../../../client/agent-sdk/tasks/agent-messages.ts';
-import { agentOfOutcome, agentsOfReply, type CalledAgent } from '../../../client/agent-sdk/tasks/called-agents.ts';
+import {
+  agentOfOutcome,
+  agentsOfReply,
+  AgentTeller,
+  type CalledAgent,
+} from '../../../client/agent-sdk/tasks/agent-messages.ts';
 import { createCommandTasks } from '../../../client/agent-sdk/tasks/command-tasks.ts';
 import { FollowedAgents } from '../../../client/agent-sdk/tasks/follow-agents.ts';
-import { sumSpendByModel } from '../../../client/agent-sdk/tasks/model-spend.ts';
-import { createSessionSpend } from '../../../client/agent-sdk/tasks/session-spend.ts';
+import { createSessionSpend, sumSpendByModel } from '../../../client/agent-sdk/tasks/session-spend.ts';
 import type { SDKMessage, SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';

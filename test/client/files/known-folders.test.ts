@@ -7,8 +7,7 @@ import { snapshotsAtPoint, writeLink } from '../../../client/sessions/fork/fork-
 import { findForkPoint } from '../../../client/sessions/fork/plan-fork.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { readChain, type StoredSegment } from '../../../store/log/read-chain.ts';
-import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
+import { lastSnapshots, withMovedRoots } from '../../../store/snapshots/snapshot-points.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { loadView } from '../../../store/view/view.ts';
 import { type Hash, type MessageId, type SessionId } from '../../../workflows/contract/ids.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { countSessions } from '../../../client/sessions/find/count-sessions.ts';
 import type { Finder } from '../../../client/sessions/find/list-sessions.ts';
-import type { Placed } from '../../../client/sessions/find/newest-first.ts';
+import type { Placed } from '../../../client/sessions/find/stream-sessions.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { description } from '../support.ts';

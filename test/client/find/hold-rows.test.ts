@@ -1,7 +1,7 @@
 // Sessions that are read as a whole, shared by all who ask at a time.
 import type { Client } from '@temporalio/client';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { holdRows } from '../../../client/sessions/find/hold-rows.ts';
+import { holdRows } from '../../../client/sessions/find/stream-sessions.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

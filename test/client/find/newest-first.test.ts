@@ -1,6 +1,6 @@
 // The order of lists: by the session's own start, read from two streams with other orders.
 import { expect, test } from 'vitest';
-import { newestFirst, type Placed, type OrderPlace } from '../../../client/sessions/find/newest-first.ts';
+import { newestFirst, type Placed, type OrderPlace } from '../../../client/sessions/find/stream-sessions.ts';
 import { random } from '../../support/random.ts';
 
 type Row = Placed<string>;

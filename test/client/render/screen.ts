@@ -1,7 +1,7 @@
 // The screen of someone who follows a run, as text.
 import { eventRenderer } from '../../../cli/render/events.ts';
 import { createPaint } from '../../../client/paint.ts';
-import type { Followed } from '../../../client/follow/cursor.ts';
+import type { Followed } from '../../../client/follow/news.ts';
 import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 
 export const at = (step: number, attempt = 1) => ({ step, attempt });

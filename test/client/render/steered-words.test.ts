@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { limitsText, optionsText } from '../../../client/render/steered-words.ts';
+import { limitsText, optionsText } from '../../../client/render/context-words.ts';
 
 test('options that wait for the next run are told without the values of variables for tools (O12)', () => {
   expect(optionsText({ model: 'm', toolEnv: { TOKEN: 'secret' } })).toBe('model m, toolEnv');

@@ -7,8 +7,7 @@ import {
   type OnApproval,
   type OnQuestion,
 } from '../../../client/runtime/answer-approvals.ts';
-import { reasonProblem } from '../../../client/sessions/decide.ts';
-import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
+import { reasonProblem, type WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import type { PerdureClient } from '../../../client/perdure-client.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';

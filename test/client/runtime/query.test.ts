@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { Workplace } from '../../../client/runtime/workplace.ts';
-import type { Followed } from '../../../client/follow/cursor.ts';
+import type { Followed } from '../../../client/follow/news.ts';
 import { query, RunFailed } from '../../../client/runtime/query.ts';
 import { ConfigProblem } from '../../../worker/config/config.ts';
 import { tempDir } from '../../support/temp-dir.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cleanSnapshots } from '../../../client/store-care/clean-snapshots.ts';
 import { HostedSessions } from '../../../store/hosted-sessions.ts';
-import { noteStore } from '../../../store/snapshots/session-store.ts';
+import { noteStore } from '../../../store/snapshots/pack-shadow.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';

@@ -1,7 +1,6 @@
 // What a cleaning keeps, of a store whose objects the test sets.
 import { expect, test } from 'vitest';
-import type { RecordContents, StoreCare } from '../../../store/values/store-care.ts';
-import { hashOf } from '../../../store/values/store.ts';
+import { hashOf, type RecordContents, type StoreCare } from '../../../store/values/store.ts';
 import { markReached } from '../../../client/store-care/mark-reached.ts';
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text);

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { expect, test } from 'vitest';
-import { scanMessage } from '../../../client/store-care/scan-hashes.ts';
+import { scanMessage } from '../../../client/store-care/find-roots.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { session } from '../support.ts';
 

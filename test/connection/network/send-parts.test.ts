@@ -3,7 +3,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNetwork } from '../../../connection/network/network.ts';
-import { PartedBody } from '../../../system/parted-body.ts';
+import { PartedBody } from '../../../system/network.ts';
 import { startConnectProxy } from '../../support/connect-proxy.ts';
 
 type Got = { readonly method: string; readonly length: string | undefined; readonly body: string };

@@ -1,7 +1,7 @@
 // What must hold when all hosts are back and all sessions have ended, each as a row with its counts.
 import { readHostRecords } from '../../../activities/hosts/host-record.ts';
 import { verifyTranscript } from '../../../store/log/audit.ts';
-import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
+import { lastSnapshots } from '../../../store/snapshots/snapshot-points.ts';
 import type { Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { SessionHost, SessionMemo } from '../../../workflows/contract/session.ts';

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { WatchedEvent } from '../../../store/live/events.ts';
 import { formatPlace, OVER, parsePlace } from '../../../page/api/event-place.ts';
 import { eventsWithPlaces, type PlacedEvent } from '../../../page/api/event-stream.ts';
-import { cursorAfter, type Followed } from '../../../client/follow/cursor.ts';
+import { cursorAfter, type Followed } from '../../../client/follow/news.ts';
 import type { FollowOptions } from '../../../client/follow/follow.ts';
 import type { RunOutcome } from '../../../client/sessions/outcome.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';

@@ -1,6 +1,6 @@
 // The events of a run as a follower tells them: iterations of attempts that may die, and notices of
 // no iteration.
-import type { Followed } from '../../../client/follow/cursor.ts';
+import type { Followed } from '../../../client/follow/news.ts';
 import { random } from '../../support/random.ts';
 import { runEnded, session } from '../../support/transcript.ts';
 

@@ -1,6 +1,6 @@
 // Feeds that viewers share: which stay open when their viewers have left.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { openFeeds, type OpenFeeds, withFeed } from '../../../page/feed/open-feeds.ts';
+import { openFeeds, type OpenFeeds, withFeed } from '../../../page/feed/event-stream.ts';
 
 type Feed = { readonly key: string; close(): void };
 

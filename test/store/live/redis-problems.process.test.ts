@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { redisLive } from '../../../store/live/redis-live.ts';
-import { liveUrlProblem, addressWithoutSecrets } from '../../../store/live/redis-problems.ts';
+import { liveUrlProblem, addressWithoutSecrets } from '../../../store/live/redis-link.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { redisServer, type RedisServer } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';

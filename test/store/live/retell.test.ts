@@ -1,6 +1,6 @@
 // Watchers are told of the end of a call.
 import { expect, test } from 'vitest';
-import { toolEndEvent } from '../../../store/live/retell.ts';
+import { toolEndEvent } from '../../../store/live/tell.ts';
 import type { CallLog } from '../../../store/log/entries.ts';
 import { outcome } from '../../support/transcript.ts';
 

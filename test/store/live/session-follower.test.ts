@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type AttemptReader, createAttemptReader } from '../../../store/live/attempt-reader.ts';
 import { attemptFile, listAttempts, sessionFolder } from '../../../store/live/files.ts';
-import type { Cursor, LiveItem } from '../../../store/live/cursor.ts';
+import type { Cursor, LiveItem } from '../../../store/live/follow-step.ts';
 import type { LiveLine } from '../../../store/live/events.ts';
 import { createSessionFollower } from '../../../store/live/follow.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';

@@ -1,7 +1,12 @@
 // The log of one memory store, and what a cleaning leaves of it.
 import { expect, test } from 'vitest';
-import { findKeptMemories } from '../../../store/memories/kept-memories.ts';
-import { Memories, MEMORY_STORES, newMemoryId, newVersionId } from '../../../store/memories/memories.ts';
+import {
+  findKeptMemories,
+  Memories,
+  MEMORY_STORES,
+  newMemoryId,
+  newVersionId,
+} from '../../../store/memories/memories.ts';
 import { ResourceLog } from '../../../store/values/resource-log.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 

@@ -14,7 +14,7 @@ import {
   takeLease,
   type Refusal,
   type WorkItem,
-} from '../../../store/sandbox/item.ts';
+} from '../../../store/sandbox/queue.ts';
 
 const held = (item: WorkItem | Refusal): WorkItem => {
   if (typeof item === 'string') throw new Error(`it was refused: ${item}`);

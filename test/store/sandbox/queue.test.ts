@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { offerCall, readOffer, wasOffered } from '../../../store/sandbox/offers.ts';
-import { acknowledge, stop } from '../../../store/sandbox/item.ts';
-import { WorkQueue } from '../../../store/sandbox/queue.ts';
+import { acknowledge, stop, WorkQueue } from '../../../store/sandbox/queue.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 
 function staged() {

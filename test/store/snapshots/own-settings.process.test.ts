@@ -8,7 +8,7 @@ import { packSnapshots, unpackSnapshots } from '../../../client/store-care/carry
 import { openShadowReading } from '../../../client/sessions/files/read-shadow.ts';
 import { runGitHeld } from '../../../activities/snapshots/run-git-held.ts';
 import { hasSnapshot, makePatch } from '../../../store/snapshots/compare.ts';
-import { requireOwnSettings } from '../../../store/snapshots/require-own-settings.ts';
+import { requireOwnSettings } from '../../../store/snapshots/shadow.ts';
 import { compareSnapshots } from '../../../store/snapshots/take-snapshot.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';

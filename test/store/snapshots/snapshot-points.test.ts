@@ -4,8 +4,14 @@ import type { Entry } from '../../../store/log/entries.ts';
 import type { CallKey, Hash } from '../../../workflows/contract/ids.ts';
 import type { RewindRecord } from '../../../workflows/contract/rewind.ts';
 import type { FilesEntry } from '../../../store/snapshots/files-entry.ts';
-import { firstSnapshots, lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
-import { findCauses, findPosition, parsePoint, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import {
+  findCauses,
+  findPosition,
+  firstSnapshots,
+  lastSnapshots,
+  parsePoint,
+  snapshotsAt,
+} from '../../../store/snapshots/snapshot-points.ts';
 import {
   callBlock,
   outcome,

@@ -11,8 +11,7 @@ import { inView } from '../../../store/view/in-view.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { nextSegment } from '../../../store/view/append.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
-import { emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
-import { createViewCache } from '../../../store/view/view-cache.ts';
+import { createViewCache, emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
 import { type Step, counted, plainEntries, steps, transcriptOf, withCost } from '../../support/any-transcript.ts';
 import { appendSegment, boundary, reply, session, stored, textBlock, user } from '../../support/transcript.ts';
 

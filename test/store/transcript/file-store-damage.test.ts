@@ -1,7 +1,7 @@
 // Damage to stored bytes is an error that names the value and the file, never an answer.
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fileLayout } from '../../../store/values/file-layout.ts';
+import { fileLayout } from '../../../store/values/file-reads.ts';
 import { fileStore } from '../../../store/values/file-store.ts';
 import { hashOf, type Store, StoreError } from '../../../store/values/store.ts';
 import { tempDir } from '../../support/temp-dir.ts';

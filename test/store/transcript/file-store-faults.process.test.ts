@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { fileStore } from '../../../store/values/file-store.ts';
-import { fileLayout } from '../../../store/values/file-layout.ts';
+import { fileLayout } from '../../../store/values/file-reads.ts';
 import type { Files } from '../../../store/values/file-io.ts';
 import { hashOf, type Store, StoreError } from '../../../store/values/store.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';

@@ -1,6 +1,6 @@
 // The answer of a run so far, read from a whole transcript.
 import { expect, test } from 'vitest';
-import { finalText } from '../../../store/view/final-text.ts';
+import { finalText } from '../../../store/view/result.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { notice, reply, runEnded, runStarted, textBlock, transition, user } from '../../support/transcript.ts';
 

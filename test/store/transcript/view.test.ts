@@ -7,8 +7,7 @@ import type { Entry } from '../../../store/log/entries.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 import { nextSegment } from '../../../store/view/append.ts';
 import type { Store } from '../../../store/values/store.ts';
-import { emptyView, loadView, type View } from '../../../store/view/view.ts';
-import { createViewCache } from '../../../store/view/view-cache.ts';
+import { createViewCache, emptyView, loadView, type View } from '../../../store/view/view.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { appendSegment, reply, session, stored, textBlock, user } from '../../support/transcript.ts';
 

@@ -14,7 +14,7 @@ const starters: Readonly<Record<string, string>> = {
   'cli/chat/completion-sources.ts': 'ripgrep, which looks once and is ended after seconds',
   'cli/open-page.ts': 'the browser on a person’s own screen, which outlives the command',
   'cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',
-  'store/snapshots/comparison.ts': 'git in a process that is itself held as commands are, and ends with it',
+  'store/snapshots/compare.ts': 'git in a process that is itself held as commands are, and ends with it',
   'store/snapshots/restore/blob-stream.ts': 'git in a process that is itself held as commands are, and ends with it',
   'store/snapshots/ask-repository.ts':
     'git in a process that is held as commands are, which answers one question and ends',

@@ -16,7 +16,7 @@ import {
 } from '../../../store/memories/memories.ts';
 import { memoryPathProblem, MOST_MEMORY_BYTES } from '../../../store/memories/memory-rules.ts';
 import { planSync, type SyncStep } from '../../../store/memories/plan-sync.ts';
-import { readJsonFile, writeJsonFile } from '../../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../../system/json.ts';
 import { withLock } from '../../../system/process/file-lock.ts';
 import { realOf } from '../../../system/process/places.ts';
 import type { Programs } from '../../../system/process/programs.ts';

@@ -3,8 +3,7 @@
 import { relative } from 'node:path';
 import { childEnvironment } from '../../../system/process/environment.ts';
 import { importApart } from '../../../system/process/import-apart.mjs';
-import { killTree } from '../../../system/process/kill-tree.ts';
-import { ownProcessId } from '../../../system/process/orphans.ts';
+import { killTree, ownProcessId } from '../../../system/process/kill-tree.ts';
 import { spawnPiped } from '../../../system/process/spawn-piped.ts';
 import { pipePlace } from '../../../system/process/pipes.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';

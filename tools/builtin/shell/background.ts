@@ -3,10 +3,8 @@
 // other workers of this machine.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createExitHandlers } from '../../../system/process/at-exit.ts';
+import { createExitHandlers, killNow, killTree, ownProcessId } from '../../../system/process/kill-tree.ts';
 import { processIdentity } from '../../../system/process/identity.ts';
-import { killNow, killTree } from '../../../system/process/kill-tree.ts';
-import { ownProcessId } from '../../../system/process/orphans.ts';
 import type { ProcessTree } from '../../../system/process/spawn-tree.ts';
 import { ToolFailure } from '../../failures.ts';
 import {

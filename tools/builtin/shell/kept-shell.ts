@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../../system/json-file.ts';
+import { readJsonFile, writeJsonFile } from '../../../system/json.ts';
 import { isInside, listEntries, realOf } from '../../../system/process/places.ts';
 
 /** Shells whose last command is so many days past are forgotten. */
