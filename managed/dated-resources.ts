@@ -28,8 +28,8 @@ export class DatedResources<Item extends Dates> {
   }
 
   /**
-   * A repeated request with the same `id` creates nothing new. Passes on what `check` throws. Throws
-   * 404 once it was deleted.
+   * A repeated request with the same `id` creates nothing new. Passes on the errors of `check`.
+   * Throws 404 once it was deleted.
    */
   async create(
     id: string,
@@ -70,10 +70,10 @@ export class DatedResources<Item extends Dates> {
     });
   }
 
-  /** `purge` takes out what an archived one does not keep. */
-  archive(id: string, by: string, purge: (item: Item) => Item = (item) => item): Promise<Item> {
+  /** `strip` drops the parts that an archived one loses. */
+  archive(id: string, by: string, strip: (item: Item) => Item = (item) => item): Promise<Item> {
     const archived_at = formatTime(this.#options.now());
-    return this.#change(id, by, (item) => (item.archived_at === null ? { ...purge(item), archived_at } : item));
+    return this.#change(id, by, (item) => (item.archived_at === null ? { ...strip(item), archived_at } : item));
   }
 
   /** Throws ManagedError 404. */

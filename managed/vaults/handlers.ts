@@ -1,4 +1,4 @@
-// What the routes of vaults and their credentials do (G65).
+// The handlers of vaults and their credentials (G65).
 import type {
   BetaManagedAgentsCredential,
   BetaManagedAgentsCredentialValidation,

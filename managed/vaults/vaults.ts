@@ -9,15 +9,22 @@ import { conflict, invalid, ManagedError } from '../errors.ts';
 import { isId } from '../ids.ts';
 import type { ManagedPorts } from '../ports.ts';
 import { patchMetadata } from '../shapes/parse.ts';
-import type { credentialCreate, credentialUpdate, vaultCreate, vaultUpdate } from '../shapes/vaults.ts';
-import { type Auth, changeAuth, readAuth } from './auth.ts';
+import {
+  type Auth,
+  changeAuth,
+  type credentialCreate,
+  type credentialUpdate,
+  readAuth,
+  type vaultCreate,
+  type vaultUpdate,
+} from '../shapes/vaults.ts';
 
 const MOST_CREDENTIALS = 20;
 const MOST_VAULTS = 50;
 
-const archivedVault = (id: string): ManagedError =>
+const refuseVault = (id: string): ManagedError =>
   invalid(`vault ${id} is archived: it can be read and deleted alone`, undefined, 'vault_archived');
-const archivedCredential = (id: string): ManagedError =>
+const refuseCredential = (id: string): ManagedError =>
   invalid(`credential ${id} is archived: its secret is gone`, undefined, 'vault_credential_archived');
 
 type CredentialCreate = z.output<typeof credentialCreate>;
@@ -32,7 +39,7 @@ export class VaultResources {
     const { now } = ports;
     this.#ports = ports;
     this.#vaults = new Vaults(ports);
-    this.#heads = new DatedResources({ log: this.#vaults.heads, kind: 'Vault', now, archived: archivedVault });
+    this.#heads = new DatedResources({ log: this.#vaults.heads, kind: 'Vault', now, archived: refuseVault });
   }
 
   /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
@@ -60,11 +67,14 @@ export class VaultResources {
     return showVault(id, await this.#heads.update(id, by, change));
   }
 
-  /** Archives its credentials with it: an archived vault has none, whatever stops this on its way. */
+  /**
+   * Archives its credentials after it: no credential of an archived vault counts, whether this gets
+   * to it or not.
+   */
   async archive(id: string, by: string): Promise<BetaManagedAgentsVault> {
     const item = await this.#heads.archive(id, by);
     const credentials = this.#credentials(id);
-    for (const [credential] of await credentials.list()) await credentials.archive(credential, by, purge);
+    for (const [credential] of await credentials.list()) await credentials.archive(credential, by, dropSecret);
     return showVault(id, item);
   }
 
@@ -105,7 +115,7 @@ export class VaultResources {
     return showCredential({ vault, id }, await this.#credentials(vault).retrieve(id));
   }
 
-  /** What a refresh changes meanwhile is not lost: then it begins anew. Throws ManagedError. */
+  /** Begins anew when a refresh was stored meanwhile. Throws ManagedError. */
   async updateCredential(
     name: CredentialName,
     by: string,
@@ -131,7 +141,7 @@ export class VaultResources {
 
   async archiveCredential({ vault, id }: CredentialName, by: string): Promise<BetaManagedAgentsCredential> {
     await this.#heads.retrieve(vault);
-    return showCredential({ vault, id }, await this.#credentials(vault).archive(id, by, purge));
+    return showCredential({ vault, id }, await this.#credentials(vault).archive(id, by, dropSecret));
   }
 
   /** Throws ManagedError 404. */
@@ -172,7 +182,7 @@ export class VaultResources {
   #credentials(vault: string): DatedResources<CredentialItem> {
     const { now } = this.#ports;
     const log = this.#vaults.credentials(vault);
-    return new DatedResources({ log, kind: 'Credential', now, archived: archivedCredential });
+    return new DatedResources({ log, kind: 'Credential', now, archived: refuseCredential });
   }
 
   #requireKeys(): void {
@@ -197,7 +207,7 @@ export async function requireVaults(vaults: VaultResources, ids: readonly string
   }
 }
 
-const purge = (item: CredentialItem): CredentialItem => {
+const dropSecret = (item: CredentialItem): CredentialItem => {
   const { refreshing: _, refused: __, ...rest } = item;
   return { ...rest, secret: null };
 };

@@ -6,7 +6,7 @@ import { type SealKeys, unknownKey } from '../values/s3/record-seal.ts';
 import { parseStored, StoreError } from '../values/store.ts';
 
 const secretsShape = z.object({
-  /** What the MCP server gets as its bearer token. */
+  /** The bearer token for the MCP server. */
   token: z.string(),
   refreshToken: z.string().optional(),
   clientSecret: z.string().optional(),
@@ -15,7 +15,9 @@ export type Secrets = z.output<typeof secretsShape>;
 
 /** A sealed record has format, key id, nonce and tag, then the ciphertext. */
 const FORMAT = 1;
-const [ID, NONCE, TAG] = [4, 12, 16];
+const ID = 4;
+const NONCE = 12;
+const TAG = 16;
 const HEAD = 1 + ID + NONCE + TAG;
 
 const deriveKey = (key: Uint8Array, use: string): Buffer => Buffer.from(hkdfSync('sha256', key, '', use, 32));
@@ -50,6 +52,6 @@ export function openSecrets(keys: SealKeys, place: readonly unknown[], bytes: Ui
   }
 }
 
-/** Stands for a text with secrets where it is compared: nobody without the keys can guess it. */
-export const fingerprint = (keys: SealKeys, text: string): string =>
+/** Stands for a text with secrets in comparisons: it cannot be guessed without the keys. */
+export const hashSecretText = (keys: SealKeys, text: string): string =>
   createHmac('sha256', deriveKey(keys.active().key, 'perdure vault requests')).update(text).digest('hex');

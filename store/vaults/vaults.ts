@@ -1,11 +1,11 @@
-// Vaults and their credentials (G65): a log of vaults, a log of credentials for each, and sealed
-// secrets in records beside them, so that a cleaning can remove those that were replaced.
+// Vaults and their credentials (G65): a log of vaults, a log of credentials for each, and records of
+// sealed secrets of their own, so that a cleaning can remove replaced ones.
 import { randomName } from '../../system/random-name.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { ResourceLog } from '../values/resource-log.ts';
 import type { SealKeys } from '../values/s3/record-seal.ts';
 import { type Store, StoreError } from '../values/store.ts';
-import { fingerprint, openSecrets, sealSecrets, type Secrets } from './sealed-secrets.ts';
+import { hashSecretText, openSecrets, sealSecrets, type Secrets } from './sealed-secrets.ts';
 
 /** Times of items are in RFC 3339. */
 type Dated = { readonly created_at: string; readonly updated_at: string; readonly archived_at: string | null };
@@ -126,7 +126,7 @@ export class Vaults {
   }
 
   fingerprint(text: string): string {
-    return fingerprint(this.#keys, text);
+    return hashSecretText(this.#keys, text);
   }
 
   /**
@@ -149,8 +149,8 @@ export class Vaults {
   }
 
   /**
-   * Ends a refresh with what it changes, as long as the credential holds `secret`: whoever replaced
-   * that meanwhile has the newer one. Throws StoreError.
+   * Ends a refresh with its changes, as long as the credential holds `secret`: a secret that was
+   * replaced meanwhile is the newer one. Throws StoreError.
    */
   endRefresh(
     { vault, id }: CredentialName,
@@ -181,7 +181,7 @@ export const serverOf = ({ auth }: Pick<CredentialItem, 'auth'>): string => new 
 
 const secretKey = ({ vault }: CredentialName, secret: string): string => `${VAULT_SECRETS}/${vault}/${secret}`;
 
-/** Whoever writes in the store cannot have a secret sent to another address. */
+/** The seal covers the addresses: changing them in the store sends no secret elsewhere. */
 const placeOf = ({ vault, id }: CredentialName, auth: CredentialAuth): readonly unknown[] => [
   vault,
   id,

@@ -22,7 +22,7 @@ const PROBE_MS = 20_000;
 /** Throws StoreError. */
 export async function checkCredential(means: TokenMeans, found: FoundCredential): Promise<CredentialCheck> {
   const { token, refreshToken } = await means.vaults.readSecrets(found);
-  const first = await probe(means.fetch, found, token);
+  const first = await probeServer(means.fetch, found, token);
   if (first === null) return { status: 'valid', mcp_probe: null, refresh: null };
   if (first.http_response?.status_code !== 401) return { status: verdictOf(first), mcp_probe: first, refresh: null };
   const { auth } = found.item;
@@ -30,7 +30,7 @@ export async function checkCredential(means: TokenMeans, found: FoundCredential)
     return { status: 'invalid', mcp_probe: first, refresh: { status: 'no_refresh_token', http_response: null } };
   try {
     const renewed = await findToken(means, found, { refused: token, again: true });
-    const second = await probe(means.fetch, found, renewed);
+    const second = await probeServer(means.fetch, found, renewed);
     const refresh = { status: 'succeeded', http_response: null } as const;
     return { status: second === null ? 'valid' : verdictOf(second), mcp_probe: second, refresh };
   } catch (error) {
@@ -45,7 +45,7 @@ const verdictOf = ({ http_response }: Probe): CredentialCheck['status'] =>
   [401, 403].includes(http_response?.status_code ?? 0) ? 'invalid' : 'unknown';
 
 /** Returns the request that failed, or null where all were answered. */
-async function probe(fetch: FetchLike, { item }: FoundCredential, token: string): Promise<Probe | null> {
+async function probeServer(fetch: FetchLike, { item }: FoundCredential, token: string): Promise<Probe | null> {
   const { Client, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client');
   const redact = createRedact([token]);
   const signal = AbortSignal.timeout(PROBE_MS);

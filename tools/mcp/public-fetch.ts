@@ -1,5 +1,5 @@
-// Fetches from the public internet alone, for addresses that people outside choose (G54): servers of
-// runs, and token endpoints of credentials.
+// Fetches from the public internet alone, for addresses that clients choose (G54): servers of runs,
+// and token endpoints of credentials.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { Readable } from 'node:stream';

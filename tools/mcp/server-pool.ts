@@ -140,7 +140,7 @@ export class ServerPool {
       const { name, url, vaults = [] } = brought;
       const { href } = new URL(url);
       const found = vaults.length === 0 ? null : this.#found.get(lookOf(brought));
-      // Two credentials never share a connection, nor does a changed one keep the connection it had.
+      // Two credentials never share a connection, nor do two versions of one.
       const login = found === undefined ? 'unread' : found ? `${found.id} ${found.item.version}` : '';
       const key = `${name} ${href} ${login}`;
       const server = this.#kept.get(key) ?? this.#open(name, href, found);

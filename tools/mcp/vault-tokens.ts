@@ -1,5 +1,5 @@
-// The tokens of vaults' credentials (G65): opened when a connection needs one, and refreshed when it
-// has expired or was refused. Of all workers one refreshes, by a claim in the vault's log.
+// The tokens of vaults' credentials (G65): opened for a connection, and refreshed when they have
+// expired or were refused. One worker of all refreshes, by a claim in the vault's log.
 import { randomUUID } from 'node:crypto';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { z } from 'zod';
@@ -37,8 +37,8 @@ export type TokenRequest = {
 };
 
 /**
- * Returns a credential's token. Throws RefreshFailed, StoreError, and an Error for a credential that
- * is gone.
+ * Returns a credential's token. Throws RefreshFailed, StoreError, and an Error when the credential
+ * was archived or deleted.
  */
 export async function findToken(means: TokenMeans, name: FoundCredential, request: TokenRequest = {}): Promise<string> {
   const never = new AbortController().signal;
@@ -66,7 +66,7 @@ function isSpent(
   return hasExpired || refused === secrets.token;
 }
 
-/** Returns the new token, or null where another one refreshes it. Throws RefreshFailed, StoreError. */
+/** Returns the new token; null while another worker refreshes. Throws RefreshFailed, StoreError. */
 async function refreshOnce(means: TokenMeans, found: FoundCredential, secrets: Secrets): Promise<string | null> {
   const { vaults, now, bounds = BOUNDS } = means;
   const { auth, secret } = found.item;
@@ -104,7 +104,7 @@ export class RefreshFailed extends Error {
   /** No other try will do: the grant is gone, or the request is wrong. */
   readonly isFinal: boolean;
   readonly detail: string;
-  /** What the token endpoint answered; null when it could not be reached. */
+  /** The answer of the token endpoint; null when it could not be reached. */
   readonly response: HttpExcerpt | null;
   constructor({ id }: Pick<FoundCredential, 'id'>, detail: string, { isFinal, response, cause }: Failure) {
     const remedy = isFinal ? ': authorize it anew' : '';
@@ -145,9 +145,9 @@ async function requestToken(
     return { token: access_token, refreshToken, ...(expires_in && { expiresInMs: expires_in * 1_000 }) };
   }
   const { error, error_description: more } = refusal.safeParse(body).data ?? {};
-  const said = [error ?? 'no access token', more].filter((part) => part !== undefined).join(': ');
+  const reasons = [error ?? 'no access token', more].filter((part) => part !== undefined).join(': ');
   const isPassing = answer.status >= 500 || answer.status === 408 || answer.status === 429;
-  throw new RefreshFailed(found, redact(clip(onOneLine(`HTTP status ${answer.status}: ${said}`), LONGEST_DETAIL)), {
+  throw new RefreshFailed(found, redact(clip(onOneLine(`HTTP status ${answer.status}: ${reasons}`), LONGEST_DETAIL)), {
     isFinal: !isPassing && (answer.status >= 400 || error !== undefined),
     response: toExcerpt(answer, redact),
   });

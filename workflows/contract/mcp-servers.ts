@@ -1,5 +1,5 @@
-// The MCP servers that a run brings (G54): names, addresses, policies, and the vaults that may have a
-// credential (G65). Credentials are the worker's, and never travel.
+// The MCP servers that a run brings (G54): names, addresses, policies, and ids of vaults (G65).
+// Credentials are the worker's, and never travel.
 import { findRepeated, jsonSizeProblem } from './list-problems.ts';
 
 /**
