@@ -1,5 +1,5 @@
-// Vaults and their credentials (G65): a log of vaults, a log of credentials for each, and records of
-// sealed secrets of their own, so that a cleaning can remove replaced ones.
+// Vaults and their credentials (G65): a log of vaults, and one of credentials for each. Records of
+// their own hold sealed secrets, so that a cleaning can remove replaced ones.
 import { randomName } from '../../system/random-name.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { ResourceLog } from '../values/resource-log.ts';

@@ -3,6 +3,7 @@
 import type { Log } from '../../system/log.ts';
 import type { Network } from '../../system/network.ts';
 import { RecentMap } from '../../system/recent-map.ts';
+import { reasonOf } from '../../system/text.ts';
 import type { FoundCredential, Vaults } from '../../store/vaults/vaults.ts';
 import type { RunServer, ServerToolConfig } from '../../workflows/contract/mcp-servers.ts';
 import { toHost } from '../builtin/web/addresses.ts';
@@ -13,7 +14,6 @@ import type { PermissionDecision, Tool } from '../tool.ts';
 import { KeptServer } from './keep-server.ts';
 import { createLinkOpener } from './link.ts';
 import type { ListedTool } from './list-tools.ts';
-import { createPublicFetch } from './public-fetch.ts';
 import {
   addServerTools,
   buildServerProcesses,
@@ -21,19 +21,12 @@ import {
   describeLeftOut,
   type ServerSurroundings,
 } from './open-servers.ts';
-import { createServerTool } from './server-tools.ts';
-import {
-  type HttpServer,
-  type KnownServer,
-  type KnownServers,
-  type McpBounds,
-  mcpBounds,
-  type HeadersSource,
-} from './servers.ts';
-import type { ServerProcesses } from './stdio.ts';
+import { createPublicFetch } from './public-fetch.ts';
 import type { AwayServer } from './run-servers-port.ts';
+import { createServerTool } from './server-tools.ts';
+import { type HttpServer, type KnownServer, type KnownServers, type McpBounds, mcpBounds, type McpHeaders } from './servers.ts';
+import type { ServerProcesses } from './stdio.ts';
 import { findToken, type TokenMeans } from './vault-tokens.ts';
-import { reasonOf } from '../../system/text.ts';
 
 /** Servers that are found again. One that is forgotten ends as others do, when nothing uses it. */
 const MOST_KEPT = 500;
@@ -167,8 +160,8 @@ export class ServerPool {
   }
 
   /** A credential goes before the headers of the worker's configuration. */
-  #headersOf(known: KnownServer | undefined, found: FoundCredential | undefined): HeadersSource {
-    return async (refused) => {
+  #headersOf(known: KnownServer | undefined, found: FoundCredential | undefined) {
+    return async (refused?: McpHeaders): Promise<McpHeaders> => {
       if (!found) throw new Error('the vaults of the session could not be read');
       const own = typeof known?.headers === 'function' ? await known.headers(refused) : known?.headers;
       const token = await findToken(this.#tokens, found, { refused: refused?.['authorization']?.slice(BEARER.length) });

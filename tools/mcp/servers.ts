@@ -91,7 +91,7 @@ export type HttpServer = ServerOptions & {
    * A function is asked once for each connection, and again, with the headers that were refused,
    * when the server answers 401.
    */
-  readonly headers?: McpHeaders | HeadersSource;
+  readonly headers?: McpHeaders | ((refused?: McpHeaders) => McpHeaders | Promise<McpHeaders>);
   /**
    * When a call meets an answer of 401, or headers that cannot be had: the model is told, or the
    * run ends (L34). Absent: `tell`.
@@ -109,7 +109,6 @@ export type KnownServer = Pick<
 export type KnownServers = Readonly<Record<string, KnownServer>>;
 
 export type McpHeaders = Readonly<Record<string, string>>;
-export type HeadersSource = (refused?: McpHeaders) => McpHeaders | Promise<McpHeaders>;
 
 export type McpBounds = {
   /** Bytes of one message, over any transport. */

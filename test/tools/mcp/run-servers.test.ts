@@ -220,7 +220,8 @@ async function vaultsWith(url: string, tokens: Readonly<Record<string, string>>)
     await vaults.heads.append('ana', () => ({ id: idOf(name), item: { ...dates, display_name: name, metadata: {} } }));
     await put(name, token);
   }
-  const remove = (name: string) => vaults.credentials(idOf(name)).append('ana', () => ({ id: `vcrd_${name}`, item: null }));
+  const remove = (name: string) =>
+    vaults.credentials(idOf(name)).append('ana', () => ({ id: `vcrd_${name}`, item: null }));
   return { vaults, idOf, put, remove };
 }
 
