@@ -24,7 +24,14 @@ import {
 import { createPublicFetch } from './public-fetch.ts';
 import type { AwayServer } from './run-servers-port.ts';
 import { createServerTool } from './server-tools.ts';
-import { type HttpServer, type KnownServer, type KnownServers, type McpBounds, mcpBounds, type McpHeaders } from './servers.ts';
+import {
+  type HttpServer,
+  type KnownServer,
+  type KnownServers,
+  type McpBounds,
+  mcpBounds,
+  type McpHeaders,
+} from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';
 import { findToken, type TokenMeans } from './vault-tokens.ts';
 
