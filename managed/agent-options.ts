@@ -28,6 +28,7 @@ type AgentPlace = {
   readonly cwd: string;
   readonly resources?: SessionItem['resources'];
   readonly skills: readonly SessionSkill[];
+  readonly vaults?: SessionItem['vaults'];
   readonly budget?: string | undefined;
   /** Whether runs show files that are attached to the session (G66). */
   readonly hasFiles?: boolean | undefined;
@@ -47,8 +48,8 @@ export function optionsOfAgent(
   const isBoxed = config.type === 'self_hosted';
   const enabled = enabledTools(agent, offline);
   const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, enabled, isBoxed ? workerTools : []);
-  const servers = serversOf(agent, config);
-  const roster = rosterOf(agent).map((one) => memberOf(one, config));
+  const servers = serversOf(agent, config, context.vaults);
+  const roster = rosterOf(agent).map((one) => memberOf(one, config, context.vaults));
   return {
     cwd,
     toolset: 'agent_toolset_20260401',
@@ -102,17 +103,22 @@ function enabledTools({ tools }: AgentDefinition, offline: boolean): EnabledTool
 function serversOf(
   { mcp_servers, tools }: Pick<BetaManagedAgentsSessionThreadAgent, 'mcp_servers' | 'tools'>,
   config: BetaEnvironment['config'],
+  vaults: SessionItem['vaults'],
 ) {
-  const mcpServers = reachesServers(config) ? runServers(mcp_servers, tools) : [];
+  const mcpServers = reachesServers(config) ? runServers(mcp_servers, tools, vaults) : [];
   return {
     tools: mcpServers.map(({ name }) => `${SERVER_PREFIX}${name}`),
     options: mcpServers.length > 0 ? { mcpServers } : {},
   };
 }
 
-function memberOf(agent: BetaManagedAgentsSessionThreadAgent, config: BetaEnvironment['config']): RosterAgent {
+function memberOf(
+  agent: BetaManagedAgentsSessionThreadAgent,
+  config: BetaEnvironment['config'],
+  vaults: SessionItem['vaults'],
+): RosterAgent {
   const { tools, ...own } = ownOptions(agent, enabledTools(agent, isOffline(config)));
-  const servers = serversOf(agent, config);
+  const servers = serversOf(agent, config, vaults);
   const { name, description } = agent;
   return { name, description: description ?? '', ...own, tools: [...tools, ...servers.tools], ...servers.options };
 }
