@@ -89,9 +89,7 @@ export class Sessions {
     if (environment.archived_at !== null)
       throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
     const agent = await this.#chooseAgent(body.agent);
-    // Threads work on the workers of this deployment alone (G68).
-    if (rosterOf(agent).length > 0 && environment.config.type === 'self_hosted')
-      throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
+    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
     const budget = body.budget?.max_list_cost.amount;
     if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
     const requested = body.resources ?? [];
@@ -130,8 +128,7 @@ export class Sessions {
     environment: BetaEnvironment,
     place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources'>,
   ): void {
-    const hasServers = [agent, ...rosterOf(agent)].some(({ mcp_servers }) => mcp_servers.length > 0);
-    if (hasServers && !reachesServers(environment.config))
+    if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
       throw invalid(
         `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
         'environment_id',
@@ -476,6 +473,14 @@ function withOverrides(own: BetaManagedAgentsSessionAgent, choice: Overrides): B
   };
   refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
   return changed;
+}
+
+/** Threads work on the workers of this deployment alone (G68). */
+function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
+  if (config.type === 'self_hosted')
+    throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
+  const served = rosterOf(agent).find(({ mcp_servers, skills }) => mcp_servers.length + skills.length > 0);
+  if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
 }
 
 /** Foreign clients match these words. */
