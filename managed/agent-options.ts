@@ -18,6 +18,7 @@ import { usdOf } from './budgets.ts';
 import { isOffline, reachesServers } from './environments.ts';
 import { runServers } from './mcp-servers.ts';
 import { rosterOf } from './rosters.ts';
+import { describeSkills, mountsOfSkills, type SessionSkill } from './skills/attach.ts';
 import { sandboxTools } from './work/tools.ts';
 
 type AgentDefinition = Pick<BetaManagedAgentsSessionAgent, 'model' | 'system' | 'tools'>;
@@ -26,6 +27,7 @@ type AgentPlace = {
   readonly session: string;
   readonly cwd: string;
   readonly resources?: SessionItem['resources'];
+  readonly skills: readonly SessionSkill[];
   readonly budget?: string | undefined;
   /** Whether runs show files that are attached to the session (G66). */
   readonly hasFiles?: boolean | undefined;
@@ -39,7 +41,7 @@ type AgentPlace = {
 export function optionsOfAgent(
   agent: BetaManagedAgentsSessionAgent,
   { id, config }: Pick<BetaEnvironment, 'id' | 'config'>,
-  { session, cwd, budget, hasFiles, workerTools, resources }: AgentPlace,
+  { session, cwd, budget, hasFiles, workerTools, ...context }: AgentPlace,
 ): RunOptions {
   const offline = isOffline(config);
   const isBoxed = config.type === 'self_hosted';
@@ -65,7 +67,7 @@ export function optionsOfAgent(
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
     ...outsideOptions(id, config, [...custom, ...(isBoxed ? sandboxTools(enabled.tools) : [])]),
-    ...contextOptions(isBoxed, { session, hasFiles, resources }),
+    ...contextOptions(isBoxed, { session, hasFiles, ...context }),
   };
 }
 
@@ -106,15 +108,26 @@ const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean):
   ...ownOptions(agent, enabledTools(agent, offline)),
 });
 
-/** A worker elsewhere lays the folders of memory stores into its own sandbox. */
+/** A worker elsewhere lays the folders of memory stores and skills into its own sandbox. */
 function contextOptions(
   isBoxed: boolean,
-  { session, hasFiles, resources: stores = [] }: Pick<AgentPlace, 'session' | 'hasFiles' | 'resources'>,
+  {
+    session,
+    hasFiles,
+    resources: stores = [],
+    skills,
+  }: Pick<AgentPlace, 'session' | 'hasFiles' | 'resources' | 'skills'>,
 ): Partial<RunOptions> {
-  const facts = { ...(isBoxed && ELSEWHERE), ...(hasFiles && FILES), ...describeMemoryStores(stores) };
+  const facts = {
+    ...(isBoxed && ELSEWHERE),
+    ...(hasFiles && FILES),
+    ...describeMemoryStores(stores),
+    ...describeSkills(skills, isBoxed),
+  };
+  const mounts = [...mountsOfStores(session, stores), ...mountsOfSkills(skills)];
   return {
     ...(Object.keys(facts).length > 0 && { systemContext: facts }),
-    ...(!isBoxed && stores.length > 0 && { mounts: mountsOfStores(session, stores) }),
+    ...(!isBoxed && mounts.length > 0 && { mounts }),
   };
 }
 

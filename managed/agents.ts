@@ -9,18 +9,28 @@ import type {
   BetaManagedAgentsCustomTool,
   BetaManagedAgentsModelConfig,
 } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { BetaManagedAgentsSessionAgent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { schemaProblem } from '../system/schema/json-schema.ts';
 import { RUN_OPTIONS } from '../client/faces/options.ts';
 import { builtinNames } from '../client/faces/rules.ts';
 import type { OutsideTool } from '../client/faces/types.ts';
 import { refuseWrongServers, resolveMcpToolset } from './mcp-servers.ts';
 import { conflict, invalid, notFound, unsupported } from './errors.ts';
-import { mergeMultiagent, moveSelf, type Multiagent, type ResolvedMultiagent, resolveMultiagent } from './rosters.ts';
+import {
+  defineRoster,
+  mergeMultiagent,
+  moveSelf,
+  type Multiagent,
+  type ResolvedMultiagent,
+  resolveMultiagent,
+} from './rosters.ts';
 import { formatTime } from './ids.ts';
 import { sortByCreation } from './pages.ts';
 import { type AgentItem, type AgentVersion, LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
-import type { agentCreate, agentList, agentUpdate, model, skills, toolset, tools } from './shapes/agents.ts';
+import type { agentCreate, agentList, agentUpdate, model, toolset, tools } from './shapes/agents.ts';
 import { patchMetadata } from './shapes/parse.ts';
+import type { AgentChoice } from './shapes/sessions.ts';
+import { chooseSkills, pinSkills } from './skills/attach.ts';
 
 type Tools = z.output<typeof tools>;
 type Model = z.output<typeof model>;
@@ -31,22 +41,20 @@ type Custom = Pick<BetaManagedAgentsCustomTool, 'name' | 'description'> & {
 type ToolName = BetaManagedAgentsAgentToolConfig['name'];
 
 /** The parts of an agent that a request may set, and that sessions may override. */
-export type AgentParts = {
+type AgentParts = {
   readonly model?: Model | undefined;
   readonly tools?: Tools | null | undefined;
-  readonly skills?: z.output<typeof skills> | null | undefined;
   readonly execution_identity?: { readonly type: string } | null | undefined;
 };
 
 /** Refuses by name what sessions of this server would not do (G4). Throws ManagedError. */
-export function refuseUnserved(parts: AgentParts, path = ''): void {
-  const { model: chosen, skills: chosenSkills, execution_identity, tools: offered } = parts;
+function refuseUnserved(parts: AgentParts, path = ''): void {
+  const { model: chosen, execution_identity, tools: offered } = parts;
   const at = (name: string): string => `${path}${name}`;
   if (typeof chosen === 'object') {
     if (chosen.inference_geo) throw unsupported(at('model.inference_geo'), 'no model is bound to a place here');
     if (chosen.speed === 'fast') throw unsupported(at('model.speed'), 'only "standard" is served');
   }
-  if (chosenSkills?.length) throw unsupported(at('skills'), 'skills come from the worker’s configuration');
   if (execution_identity?.type === 'aws_role') throw unsupported(at('execution_identity'), 'only "service_account"');
   refuseTools(offered ?? [], at('tools'));
 }
@@ -120,13 +128,13 @@ function resolveToolset({ configs = [], default_config }: Toolset): BetaManagedA
   return { type: 'agent_toolset_20260401', configs: resolved, default_config: { enabled, permission_policy: policy } };
 }
 
-export const resolveTools = (offered: Tools): AgentVersion['tools'] =>
+const resolveTools = (offered: Tools): AgentVersion['tools'] =>
   offered.flatMap((one): AgentVersion['tools'] => {
     if (one.type === 'custom') return [one as BetaManagedAgentsCustomTool];
     return [one.type === 'mcp_toolset' ? resolveMcpToolset(one) : resolveToolset(one)];
   });
 
-export function resolveModel(chosen: Model): BetaManagedAgentsModelConfig {
+function resolveModel(chosen: Model): BetaManagedAgentsModelConfig {
   if (typeof chosen === 'string') return { id: chosen };
   const { id, effort, speed } = chosen;
   const level = typeof effort === 'string' ? effort : effort?.type;
@@ -156,7 +164,7 @@ export class Agents {
       metadata: body.metadata ?? {},
       model: resolveModel(body.model),
       multiagent: body.multiagent ? await this.#resolveRoster(id, body.multiagent, 1) : null,
-      skills: [],
+      skills: await this.#chooseSkills(body.skills),
       system: body.system ?? null,
       tools: resolveTools(body.tools ?? []),
       created_at: formatTime(at),
@@ -197,7 +205,8 @@ export class Agents {
       const current = await this.#stored.version(item.versions.at(-1)!);
       const sent = body.multiagent && mergeMultiagent(current.multiagent, body.multiagent);
       const multiagent = sent ? await this.#resolveRoster(id, sent, current.version) : sent;
-      const next = changeAgent(current, { ...body, multiagent }, formatTime(this.#now()));
+      const skills = body.skills === undefined ? current.skills : await this.#chooseSkills(body.skills);
+      const next = changeAgent(current, { ...body, skills, multiagent }, formatTime(this.#now()));
       if (next === null) return withArchived(current, item);
       const hash = await this.#stored.putVersion(next);
       let isApplied = false;
@@ -211,9 +220,34 @@ export class Agents {
     }
   }
 
+  /** Throws ManagedError. */
+  #chooseSkills(sent: z.output<typeof agentUpdate>['skills']): Promise<AgentVersion['skills']> {
+    return chooseSkills(this.#stored.skills, sent ?? [], 'skills');
+  }
+
   /** Resolves the agents of a roster to versions (G68). Throws ManagedError. */
   #resolveRoster(id: string, sent: Multiagent, version: number): Promise<ResolvedMultiagent> {
     return resolveMultiagent(sent, { id, version }, (other, chosen) => this.retrieve(other, chosen));
+  }
+
+  /** Returns the agent as a new session has it: a version, with what the request overrides. */
+  async choose(choice: AgentChoice): Promise<BetaManagedAgentsSessionAgent> {
+    const { id, version } = typeof choice === 'string' ? { id: choice, version: undefined } : choice;
+    const {
+      archived_at,
+      created_at: _,
+      updated_at: __,
+      metadata: ___,
+      multiagent,
+      ...agent
+    } = await this.retrieve(id, version);
+    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent', 'agent_archived');
+    const { skills } = this.#stored;
+    const overrides: Overrides = typeof choice === 'object' && choice.type === 'agent_with_overrides' ? choice : {};
+    const own = overrides.skills ? await chooseSkills(skills, overrides.skills, 'agent.skills') : agent.skills;
+    const changed = withOverrides({ ...agent, skills: await pinSkills(skills, own), multiagent: null }, overrides);
+    const roster = await defineRoster(multiagent, changed, (other, chosen) => this.retrieve(other, chosen));
+    return { ...changed, multiagent: roster };
   }
 
   async archive(id: string, by: string): Promise<BetaManagedAgentsAgent> {
@@ -241,6 +275,23 @@ export class Agents {
   }
 }
 
+/** What a session may change of its agent. */
+export type Overrides = Omit<Extract<AgentChoice, { type: 'agent_with_overrides' }>, 'type' | 'id' | 'version'>;
+
+/** Changes all but skills. Throws ManagedError. */
+export function withOverrides(own: BetaManagedAgentsSessionAgent, choice: Overrides): BetaManagedAgentsSessionAgent {
+  refuseUnserved(choice, 'agent.');
+  const changed: BetaManagedAgentsSessionAgent = {
+    ...own,
+    ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
+    ...(choice.system !== undefined && { system: choice.system }),
+    ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
+    ...(choice.mcp_servers !== undefined && { mcp_servers: choice.mcp_servers }),
+  };
+  refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
+  return changed;
+}
+
 const withArchived = (version: AgentVersion, { archivedAt }: AgentItem): BetaManagedAgentsAgent => ({
   ...version,
   archived_at: archivedAt === null ? null : formatTime(archivedAt),
@@ -258,8 +309,9 @@ function refuseStale({ versions }: AgentItem, version: number | undefined): void
 /** Returns the next version, or null when nothing would change. */
 function changeAgent(
   current: AgentVersion,
-  body: Omit<z.output<typeof agentUpdate>, 'multiagent'> & {
+  body: Omit<z.output<typeof agentUpdate>, 'multiagent' | 'skills'> & {
     readonly multiagent?: AgentVersion['multiagent'] | undefined;
+    readonly skills: AgentVersion['skills'];
   },
   at: string,
 ): AgentVersion | null {
@@ -272,6 +324,7 @@ function changeAgent(
     ...(body.tools !== undefined && { tools: resolveTools(body.tools ?? []) }),
     ...(body.mcp_servers !== undefined && { mcp_servers: body.mcp_servers ?? [] }),
     ...(body.multiagent !== undefined && { multiagent: body.multiagent }),
+    skills: body.skills,
     metadata: patchMetadata(current.metadata, body.metadata),
   };
   refuseWrongServers(changed.mcp_servers, changed.tools);

@@ -1,9 +1,8 @@
 // Budgets of sessions (G69). An amount is in cents of US dollars as the API writes it; a run option
 // has US dollars.
 import type { BetaManagedAgentsBudgetLimit } from '@anthropic-ai/sdk/resources/beta/sessions';
-import { findCatalogueFacts } from '../models/catalogue.ts';
-import { findModel } from '../models/find-model.ts';
 import { invalid, type ManagedError } from './errors.ts';
+import { findFacts } from './models.ts';
 
 export const budgetOf = (amount: string): BetaManagedAgentsBudgetLimit => ({
   type: 'limit',
@@ -18,12 +17,6 @@ export const usdOf = (amount: string): number => Number(amount) / 100;
 
 /** Rounds US dollars half up to cents (G26); a sum of floats may lie a hair below the half. */
 export const formatCents = (usd: number): string => String(Math.round(Number((usd * 100).toFixed(6))));
-
-/** Finds a model in the catalogue by any of its names. */
-export function findFacts(model: string): ReturnType<typeof findCatalogueFacts> {
-  const found = findModel(model);
-  return 'name' in found ? findCatalogueFacts(found.name) : undefined;
-}
 
 /** Requires a list price of a model, which a budget is counted by. Throws ManagedError. */
 export function requirePrice(model: string): void {

@@ -63,7 +63,13 @@ export async function authorize(
   }
   if (!(workers as readonly string[]).includes(caller.kind))
     throw new ManagedError(403, `This is not for ${caller.kind === 'environment key' ? 'an' : 'a'} ${caller.kind}`);
-  const { environment_id: environment, session_id: session, work_id: work, memory_store_id: memoryStore } = params;
+  const {
+    environment_id: environment,
+    session_id: session,
+    work_id: work,
+    memory_store_id: memoryStore,
+    skill_id: skill,
+  } = params;
   if (caller.kind === 'environment key') {
     if (environment !== undefined && environment !== caller.environment) throw new ManagedError(403, ELSEWHERE);
     return session === undefined ? undefined : liveLease(parts, caller.environment, session);
@@ -75,7 +81,8 @@ export async function authorize(
     (work !== undefined && work !== lease.work);
   if (isElsewhere) throw new ManagedError(403, ELSEWHERE);
   // A result that comes too late is looked at before it is refused (G50).
-  if ((session ?? memoryStore) !== undefined && name !== 'sessions.events.send') await requireCounting(parts, lease);
+  if ((session ?? memoryStore ?? skill) !== undefined && name !== 'sessions.events.send')
+    await requireCounting(parts, lease);
   return lease;
 }
 

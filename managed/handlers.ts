@@ -10,6 +10,9 @@ import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/ag
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
 import { WorkQueues } from '../client/faces/work-items.ts';
 import { Agents } from './agents.ts';
+import { Deployments } from './deployments/deployments.ts';
+import { deploymentHandlers, type DeploymentParts } from './deployments/handlers.ts';
+import { DeploymentRuns } from './deployments/runs.ts';
 import { Environments } from './environments.ts';
 import { EventBus } from './events/bus.ts';
 import { FileResources } from './files/file-resources.ts';
@@ -20,6 +23,7 @@ import { formatMicros, newId } from './ids.ts';
 import { LIST_AGE_MS, type ManagedStore } from './log/stored.ts';
 import { memoryHandlers } from './memory/handlers.ts';
 import { MemoryStores } from './memory/stores.ts';
+import { modelHandlers } from './models.ts';
 import { type Cursors, cursors, type ListRequest, pageOf, pageOfChosen, placeOf, placeOfDated } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
 import {
@@ -35,6 +39,8 @@ import {
 } from './request.ts';
 import { reserveId, reserveIds } from './request-log.ts';
 import { sendEvents } from './send.ts';
+import { skillHandlers } from './skills/handlers.ts';
+import { SkillResources } from './skills/skill-resources.ts';
 import { type FoundSession, statusOf } from './session-status.ts';
 import { Sessions } from './sessions.ts';
 import * as agentShapes from './shapes/agents.ts';
@@ -47,24 +53,29 @@ import { workHandlers } from './work/handlers.ts';
 import { listForWorker, offerToWorker } from './work/view.ts';
 import { Work } from './work/work.ts';
 
-export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
+type AllParts = Parts & DeploymentParts;
+
+export function createParts(ports: ManagedPorts, stored: ManagedStore): AllParts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const memoryStores = new MemoryStores(stored, ports.now);
+  const skills = new SkillResources(stored.skills, ports.now);
   const timelines = new Timelines(ports);
   const files = new FileResources(ports);
-  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, timelines });
+  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, skills, timelines });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
   const queues = new WorkQueues(ports);
   const { leases, leaseMs, now } = ports;
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
-  const own = { agents, environments, files, memoryStores, timelines, sessions, threads, bus, queues, work };
-  return { ports, stored, ...own, cursors: sealing };
+  const deployments = new Deployments({ stored, agents, sessions, files, now });
+  const own = { agents, environments, files, memoryStores, skills, timelines, sessions, threads, bus, queues, work };
+  const parts = { ports, stored, ...own, deployments, cursors: sealing };
+  return { ...parts, runs: new DeploymentRuns(parts) };
 }
 
-export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
+export function createHandlers(parts: AllParts): Readonly<Record<ServedName, Handler>> {
   return {
     ...agentHandlers(parts),
     ...environmentHandlers(parts),
@@ -74,6 +85,9 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...threadHandlers(parts),
     ...memoryHandlers(parts),
     ...fileHandlers(parts),
+    ...deploymentHandlers(parts),
+    ...skillHandlers(parts),
+    ...modelHandlers(parts.ports),
   };
 }
 

@@ -17,6 +17,7 @@ import type { Sessions } from './sessions.ts';
 import type { Query } from './shapes/parse.ts';
 import type { FoundThread, Threads } from './threads.ts';
 import type { SessionLease } from './work/credentials.ts';
+import type { SkillResources } from './skills/skill-resources.ts';
 import type { Work } from './work/work.ts';
 
 export type ManagedRequest = {
@@ -60,6 +61,7 @@ export type Parts = {
   readonly agents: Agents;
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
+  readonly skills: SkillResources;
   readonly timelines: Timelines;
   readonly files: FileResources;
   readonly sessions: Sessions;

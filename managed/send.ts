@@ -1,5 +1,6 @@
 // Sends events to a session (G44–G47): all are checked against one state before the first is sent.
 // The first message starts the session's workflow.
+import { isUtf8 } from 'node:buffer';
 import type {
   BetaManagedAgentsSendSessionEvents,
   BetaManagedAgentsUserMessageEvent,
@@ -9,8 +10,8 @@ import { storeTextBody } from '../client/faces/stored.ts';
 import { ClientProblem } from '../client/faces/start.ts';
 import type { GoalOnce, Prompt, PromptBlock, SystemMessage } from '../client/faces/types.ts';
 import { changesOfAgent, optionsOfAgent } from './agent-options.ts';
-import { findFacts } from './budgets.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
+import { findFacts } from './models.ts';
 import { isOpen, outcomeProblem } from './events/outcome-parts.ts';
 import { interruptId } from './events/parts.ts';
 import type { EventBus } from './events/bus.ts';
@@ -20,7 +21,8 @@ import type { ManagedStore } from './log/stored.ts';
 import { type FoundSession, isAtBudget, isWaiting, outcomesOf, statusOf } from './session-status.ts';
 import { archivedProblem } from './sessions.ts';
 import { calledBy, checkSettling, findTarget, isSettling, settle, type SettleParts } from './settle.ts';
-import type { MessageBlock, SentEvent } from './shapes/sessions.ts';
+import { MOST_RUBRIC, type MessageBlock, type SentEvent } from './shapes/sessions.ts';
+import { readSkills } from './skills/attach.ts';
 import type { SessionLease } from './work/credentials.ts';
 import { endUngiven } from './work/results.ts';
 
@@ -65,10 +67,10 @@ export async function sendEvents(
   if (lease) requireResults(sentEvents);
   const found = await parts.sessions.find(session);
   refuseEnded(found);
-  await refuseLargeSources(parts, sentEvents);
-  const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
+  const events = await readEvents(parts, sentEvents);
   for (const [at, event] of events.entries()) checkEvent(event, at);
-  const system = await systemMessageOf(parts, found, { events, ids });
+  const agent = await parts.stored.sessionAgent(found.item.agent);
+  const system = systemMessageOf(agent.model.id, { events, ids });
   if (isAtBudget(found)) refuseAtBudget(events);
   await checkWaits(parts, { found, lease, events });
   await checkOutcomes(parts, { found, events, ids });
@@ -92,13 +94,37 @@ export async function sendEvents(
   return sent;
 }
 
+/**
+ * Checks events that are to open sessions, and sends none. `model`: that of the sessions' agent.
+ * Throws ManagedError or ClientProblem.
+ */
+export async function checkOpening(
+  parts: Pick<SendParts, 'files'>,
+  model: string,
+  sentEvents: readonly SentEvent[],
+): Promise<void> {
+  const events = await readEvents(parts, sentEvents);
+  for (const [at, event] of events.entries()) checkEvent(event, at);
+  systemMessageOf(model, { events, ids: [] });
+  const second = events.flatMap(({ type }, at) => (type === 'user.define_outcome' ? [at] : []))[1];
+  if (second !== undefined) throw outcomeProblem('the request has two', `events.${second}`);
+}
+
+/** Returns the events with the contents of files. Throws ManagedError. */
+async function readEvents(parts: Pick<SendParts, 'files'>, events: readonly SentEvent[]): Promise<SentEvent[]> {
+  await refuseLargeSources(parts, events);
+  return Promise.all(events.map((event, at) => readSources(parts, event, `events.${at}`)));
+}
+
 /** Bytes of the files that one request names, each as often as it does: all are in memory at once. */
 const MOST_SOURCE_BYTES = 64 * 1024 * 1024;
 
 /** Throws ManagedError. */
-async function refuseLargeSources({ files }: SendParts, events: readonly SentEvent[]): Promise<void> {
-  const blocks = events.flatMap((event) => (event.type === 'user.message' ? event.content : []));
-  const ids = blocks.filter(isFileBlock).map(({ source }) => source.file_id);
+async function refuseLargeSources({ files }: Pick<SendParts, 'files'>, events: readonly SentEvent[]): Promise<void> {
+  const ids = events.flatMap((event) => {
+    if (event.type === 'user.message') return event.content.filter(isFileBlock).map(({ source }) => source.file_id);
+    return event.type === 'user.define_outcome' && event.rubric.type === 'file' ? [event.rubric.file_id] : [];
+  });
   if (ids.length === 0 || (await files.measure(ids)) <= MOST_SOURCE_BYTES) return;
   throw new ManagedError(413, `The files that the events name are over ${MOST_SOURCE_BYTES / 1024 / 1024} MB together`);
 }
@@ -108,20 +134,37 @@ type FileBlock = Exclude<MessageBlock, { type: 'text' | 'redacted' }> & { readon
 const isFileBlock = (block: MessageBlock): block is FileBlock => 'source' in block && block.source.type === 'file';
 
 /** Puts files in the place of their ids. Throws ManagedError where one is not there. */
-async function readSources({ files }: SendParts, event: SentEvent, path: string): Promise<SentEvent> {
+async function readSources(parts: Pick<SendParts, 'files'>, event: SentEvent, path: string): Promise<SentEvent> {
+  if (event.type === 'user.define_outcome') return readRubric(parts, event, `${path}.rubric`);
   if (event.type !== 'user.message') return event;
   const read = async (block: MessageBlock, at: number): Promise<MessageBlock> => {
     if (!isFileBlock(block)) return block;
-    const { mimeType, bytes } = await files.read(block.source.file_id).catch((error: unknown) => {
-      if (!(error instanceof ManagedError)) throw error;
-      throw invalid(`${path}.content.${at}.source: ${error.message}`, `${path}.content.${at}.source`);
-    });
+    const { mimeType, bytes } = await readFile(parts, block.source.file_id, `${path}.content.${at}.source`);
     const data = Buffer.from(bytes);
     return block.type === 'document' && mimeType.startsWith('text/')
       ? { ...block, source: { type: 'text', data: data.toString('utf8'), media_type: 'text/plain' } }
       : { ...block, source: { type: 'base64', data: data.toString('base64'), media_type: mimeType } };
   };
   return { ...event, content: await Promise.all(event.content.map(read)) };
+}
+
+type OutcomeParams = Extract<SentEvent, { type: 'user.define_outcome' }>;
+
+/** A file is stored as its text. */
+async function readRubric(parts: Pick<SendParts, 'files'>, event: OutcomeParams, path: string): Promise<OutcomeParams> {
+  if (event.rubric.type === 'text') return event;
+  const { bytes } = await readFile(parts, event.rubric.file_id, path);
+  const content = Buffer.from(bytes).toString();
+  if (!isUtf8(bytes) || content.trim() === '' || content.length > MOST_RUBRIC)
+    throw invalid(`${path}: the file must be UTF-8 text of 1 to ${MOST_RUBRIC} characters`, path);
+  return { ...event, rubric: { type: 'text', content } };
+}
+
+function readFile({ files }: Pick<SendParts, 'files'>, id: string, path: string): ReturnType<FileResources['read']> {
+  return files.read(id).catch((error: unknown) => {
+    if (!(error instanceof ManagedError)) throw error;
+    throw invalid(`${path}: ${error.message}`, path, 'file_not_found');
+  });
 }
 
 function refuseEnded(found: FoundSession): void {
@@ -135,7 +178,10 @@ function checkEvent(event: SentEvent, at: number): void {
     parsePrompt(promptOf(event.content, `events.${at}.content`));
     return;
   }
-  if (event.type === 'user.define_outcome') return checkOutcome(event, at);
+  if (event.type === 'user.define_outcome') {
+    parsePrompt(event.description);
+    return;
+  }
   const param = `events.${at}.session_thread_id`;
   if (event.session_thread_id) throw unsupported(param, 'an interrupt ends all threads: leave it out');
 }
@@ -144,11 +190,7 @@ function checkEvent(event: SentEvent, at: number): void {
  * Returns the request's system message, which goes with the event before it (G46); undefined
  * without one. Throws ManagedError.
  */
-async function systemMessageOf(
-  { stored }: SendParts,
-  { item }: FoundSession,
-  { events, ids }: Pick<Sending, 'events' | 'ids'>,
-): Promise<SystemMessage | undefined> {
+function systemMessageOf(model: string, { events, ids }: Pick<Sending, 'events' | 'ids'>): SystemMessage | undefined {
   const at = events.findIndex(({ type }) => type === 'system.message');
   const event = events[at];
   if (event?.type !== 'system.message') return undefined;
@@ -157,14 +199,13 @@ async function systemMessageOf(
   if (at !== events.length - 1) throw refuse('it must be the last event of a request, and the only one of its type');
   const before = events[at - 1]?.type;
   if (before === undefined || !ACCOMPANIED.has(before)) throw refuse(`it must follow a ${[...ACCOMPANIED].join(', ')}`);
-  const { id: model } = (await stored.sessionAgent(item.agent)).model;
   if (!findFacts(model)?.systemMessages)
     throw refuse(`model ${model} takes no system messages`, 'model_does_not_support_mid_conversation_system');
   const text = event.content.map((block) => block.text).join('\n');
   if (text.trim() === '') throw refuse('it has no text');
   if (text.length > LONGEST_SYSTEM_MESSAGE)
     throw refuse(`it has ${text.length} characters: give at most ${LONGEST_SYSTEM_MESSAGE}`);
-  return { id: ids[at]!, text };
+  return { id: ids[at] ?? '', text };
 }
 
 const ACCOMPANIED: ReadonlySet<SentEvent['type']> = new Set([
@@ -200,16 +241,6 @@ async function checkWaits(
       open = open.filter((id) => id !== call);
     }
   }
-}
-
-/** Throws ManagedError, ClientProblem. */
-function checkOutcome(
-  { description, rubric }: Extract<OpeningEvent, { type: 'user.define_outcome' }>,
-  at: number,
-): void {
-  parsePrompt(description);
-  if (rubric.type === 'file')
-    throw unsupported(`events.${at}.rubric`, 'rubrics in files are not served yet: send the text');
 }
 
 /**
@@ -342,10 +373,12 @@ async function openTurn(
 ): Promise<void> {
   const cwd = await ports.openWorkspace(session);
   const environment = await sessions.environmentOf(item);
-  const ifNew = optionsOfAgent(await stored.sessionAgent(item.agent), environment, {
+  const agent = await stored.sessionAgent(item.agent);
+  const ifNew = optionsOfAgent(agent, environment, {
     session,
     cwd,
     resources: item.resources,
+    skills: await readSkills(stored.skills, agent.skills),
     budget: item.budget,
     hasFiles: item.hasFiles,
     workerTools: ports.workerTools,

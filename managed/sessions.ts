@@ -10,14 +10,14 @@ import type {
 import { present } from '../client/faces/basics.ts';
 import { optionsProblem } from '../client/faces/options.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { Hash, SessionId } from '../client/faces/types.ts';
+import type { Hash, RunOptions, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
-import { type Agents, refuseUnserved, resolveModel, resolveTools } from './agents.ts';
+import { type Agents, type Overrides, withOverrides } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
-import { type Environments, reachesServers } from './environments.ts';
+import { type Environments, refuseWithoutServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
-import { formatTime } from './ids.ts';
+import { formatTime, newId } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import { outcomeProblem, showOutcome } from './events/outcome-parts.ts';
 import type { EventFact } from './events/parts.ts';
@@ -27,10 +27,12 @@ import type { Timeline, Timelines } from './events/timelines.ts';
 import { diffLabels, earlyUpdates, noteUpdate, withNewAgents } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
+import type { ResourceParams } from './shapes/files.ts';
+import { chooseSkills, readSkills } from './skills/attach.ts';
+import type { SkillResources } from './skills/skill-resources.ts';
 import { sortByCreation } from './pages.ts';
-import { refuseWrongServers } from './mcp-servers.ts';
 import type { ManagedPorts } from './ports.ts';
-import { defineRoster, rosterOf } from './rosters.ts';
+import { refuseRoster, rosterOf } from './rosters.ts';
 import {
   endOutside,
   type Extension,
@@ -42,16 +44,13 @@ import {
   perdureFacts,
   statusOf,
 } from './session-status.ts';
-import {
-  type AgentChoice,
-  isWithin,
-  type sessionCreate,
-  type sessionList,
-  type sessionUpdate,
-} from './shapes/sessions.ts';
+import { isWithin, type sessionCreate, type sessionList, type sessionUpdate } from './shapes/sessions.ts';
 
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
+
+/** The body of a creation without the first events. */
+export type NewSession = Omit<z.output<typeof sessionCreate>, 'initial_events'>;
 
 export type SessionParts = {
   readonly ports: ManagedPorts;
@@ -59,6 +58,7 @@ export type SessionParts = {
   readonly agents: Agents;
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
+  readonly skills: SkillResources;
   readonly files: FileResources;
   readonly timelines: Timelines;
 };
@@ -81,25 +81,18 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
-  async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
-    refuseUnservedParts(body);
-    const { stored, environments, memoryStores, ports } = this.#parts;
-    const environment = await environments.retrieve(body.environment_id);
-    if (environment.archived_at !== null)
-      throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
-    const agent = await this.#chooseAgent(body.agent);
-    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
-    const budget = body.budget?.max_list_cost.amount;
-    if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
-    const requested = body.resources ?? [];
+  /**
+   * A repeated request with the same `id` creates nothing new. `deployment`: the one that creates
+   * the session. Throws 404 once it was deleted.
+   */
+  async create(id: string, by: string, body: NewSession, deployment?: string): Promise<void> {
+    const { stored, ports } = this.#parts;
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
-    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
-    this.#refuseWrongAgent(agent, environment, { session: id, resources });
+    const { agent, environment, resources } = await this.#choose(id, body, isRepeated);
     const isCloud = environment.config.type === 'cloud';
-    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
+    const budget = body.budget?.max_list_cost.amount;
     const hash = await stored.putSessionAgent(agent);
-    if (!isRepeated) await this.#parts.files.attachAll(id, by, requested);
+    if (!isRepeated) await this.#attach(id, by, agent, body.resources ?? []);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -114,6 +107,7 @@ export class Sessions {
       ...(resources.length > 0 && { resources }),
       ...(budget !== undefined && { budget }),
       ...(isCloud && { hasFiles: true }),
+      ...(deployment !== undefined && { deployment }),
       isStarted: false,
     };
     await stored.sessionLog(id).append(by, (all, deleted) => {
@@ -122,20 +116,59 @@ export class Sessions {
     });
   }
 
+  /** Checks what sessions are to be created of, and creates none. Throws ManagedError. */
+  async check(body: NewSession): Promise<BetaManagedAgentsSessionAgent> {
+    const { agent } = await this.#choose(newId('sesn'), body, false);
+    await this.#parts.files.check(body.resources ?? []);
+    return agent;
+  }
+
+  /** Returns what the session is made of. Throws ManagedError. */
+  async #choose(id: string, body: NewSession, isRepeated: boolean) {
+    refuseUnservedParts(body);
+    const { environments, memoryStores } = this.#parts;
+    const environment = await environments.requireOpen(body.environment_id);
+    const agent = await this.#parts.agents.choose(body.agent);
+    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
+    if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
+    const requested = body.resources ?? [];
+    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
+    await this.#refuseWrongAgent(agent, environment, { session: id, resources });
+    const isCloud = environment.config.type === 'cloud';
+    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud)
+      throw invalid(ELSEWHERE, 'resources', 'self_hosted_resources_unsupported');
+    return { agent, environment, resources };
+  }
+
   /** Throws ManagedError for an agent whose runs could not open in the environment. */
-  #refuseWrongAgent(
+  async #refuseWrongAgent(
     agent: BetaManagedAgentsSessionAgent,
     environment: BetaEnvironment,
     place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources'>,
-  ): void {
-    if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
-      throw invalid(
-        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
-        'environment_id',
-      );
-    const { workerTools } = this.#parts.ports;
-    const problem = optionsProblem(optionsOfAgent(agent, environment, { ...place, cwd: '/', workerTools }));
+  ): Promise<void> {
+    if (agent.mcp_servers.length > 0) refuseWithoutServers(environment);
+    const { stored, ports } = this.#parts;
+    const skills = await readSkills(stored.skills, agent.skills);
+    const { workerTools } = ports;
+    const options = optionsOfAgent(agent, environment, { ...place, cwd: '/', skills, workerTools });
+    if (skills.length > 0) requireReader(options);
+    const problem = optionsProblem(options);
     if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+  }
+
+  /** Attaches files and skills to a session that is about to be created. Throws ManagedError. */
+  async #attach(
+    id: string,
+    by: string,
+    { skills: chosen }: BetaManagedAgentsSessionAgent,
+    requested: readonly ResourceParams[],
+  ): Promise<void> {
+    const { files, skills, stored } = this.#parts;
+    await files.attachAll(id, by, requested);
+    const versions = chosen.map(({ version }) => version);
+    await skills.hold(id, by, versions);
+    // One that was deleted before it was held may be gone at any time.
+    await chooseSkills(stored.skills, chosen, 'agent.skills');
   }
 
   /** Throws ManagedError unless files can be attached to the session. */
@@ -143,24 +176,6 @@ export class Sessions {
     const item = await this.item(id);
     refuseArchived(id, item);
     if (item.hasFiles !== true) throw invalid(ELSEWHERE);
-  }
-
-  /** Returns the agent as the session has it: a version, with what the request overrides. */
-  async #chooseAgent(choice: AgentChoice): Promise<BetaManagedAgentsSessionAgent> {
-    const { id, version } = typeof choice === 'string' ? { id: choice, version: undefined } : choice;
-    const {
-      archived_at,
-      created_at: _,
-      updated_at: __,
-      metadata: ___,
-      multiagent,
-      ...agent
-    } = await this.#parts.agents.retrieve(id, version);
-    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
-    const isOverridden = typeof choice === 'object' && choice.type === 'agent_with_overrides';
-    const own = withOverrides({ ...agent, multiagent: null }, isOverridden ? choice : {});
-    const read = (other: string, chosen?: number) => this.#parts.agents.retrieve(other, chosen);
-    return { ...own, multiagent: await defineRoster(multiagent, own, read) };
   }
 
   /** Throws ManagedError 404. */
@@ -205,7 +220,7 @@ export class Sessions {
       archived_at: item.archivedAt === null ? null : formatTime(item.archivedAt),
       budget: item.budget === undefined ? null : budgetOf(item.budget),
       created_at: formatTime(item.createdAt),
-      deployment_id: null,
+      deployment_id: item.deployment ?? null,
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: outcomes.map((one) => showOutcome(one, bodies)),
@@ -265,7 +280,7 @@ export class Sessions {
       );
     const own = await stored.sessionAgent(item.agent);
     const agent = withOverrides(own, changes);
-    this.#refuseWrongAgent(agent, await this.environmentOf(item), {
+    await this.#refuseWrongAgent(agent, await this.environmentOf(item), {
       session: id,
       ...present({ resources: item.resources }),
     });
@@ -347,11 +362,13 @@ export class Sessions {
     const log = this.#parts.stored.sessionLog(id);
     // Before nobody can ask for it again, and after nothing can be attached to it.
     await this.#parts.files.release(id, by);
+    await this.#parts.skills.release(id, by);
     await log.append(by, (all) => {
       const now = all.get(id);
       return now && now.isStarting === found.item.isStarting ? { id, item: null } : null;
     });
     await this.#parts.files.release(id, by);
+    await this.#parts.skills.release(id, by);
     // A first message may have begun the workflow meanwhile, which is looked at then.
     if ((await log.read()).has(id)) await this.delete(id, by);
   }
@@ -460,27 +477,10 @@ export class Sessions {
 const ELSEWHERE =
   'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
 
-type Overrides = Omit<Extract<AgentChoice, { type: 'agent_with_overrides' }>, 'type' | 'id' | 'version'>;
-
-function withOverrides(own: BetaManagedAgentsSessionAgent, choice: Overrides): BetaManagedAgentsSessionAgent {
-  refuseUnserved(choice, 'agent.');
-  const changed: BetaManagedAgentsSessionAgent = {
-    ...own,
-    ...(choice.model !== undefined && { model: resolveModel(choice.model) }),
-    ...(choice.system !== undefined && { system: choice.system }),
-    ...(choice.tools !== undefined && { tools: resolveTools(choice.tools) }),
-    ...(choice.mcp_servers !== undefined && { mcp_servers: choice.mcp_servers }),
-  };
-  refuseWrongServers(changed.mcp_servers, changed.tools, 'agent.');
-  return changed;
-}
-
-/** Threads work on the workers of this deployment alone (G68). */
-function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
-  if (config.type === 'self_hosted')
-    throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
-  const served = rosterOf(agent).find(({ mcp_servers, skills }) => mcp_servers.length + skills.length > 0);
-  if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
+/** A model reads its skills by a tool. Throws ManagedError. */
+function requireReader({ tools = [] }: RunOptions): void {
+  if (tools.some((name) => name === 'read' || name === 'bash')) return;
+  throw invalid('agent: its skills are read by the tool read or bash: enable one of them', 'agent');
 }
 
 /** Foreign clients match these words. */
@@ -505,7 +505,7 @@ function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boole
     (include_archived === true || item.archivedAt === null) &&
     (agent_id === undefined || agent_id === item.agentId) &&
     (agent_version === undefined || agent_version === item.agentVersion) &&
-    deployment_id === undefined &&
+    (deployment_id === undefined || deployment_id === item.deployment) &&
     (memory_store_id === undefined || attachesStore(item, memory_store_id)) &&
     isWithin(item.createdAt * 1000, query)
   );

@@ -25,6 +25,7 @@ const tokenOnly = ['session token'] as const;
 
 const MEMORY = '/memory_stores/{memory_store_id}/memories/{memory_id}';
 const MEMORY_VERSION = '/memory_stores/{memory_store_id}/memory_versions/{memory_version_id}';
+const SKILL_VERSION = '/skills/{skill_id}/versions/{version}';
 
 export const servedRoutes = [
   route('agents.create', 'post', '/agents', 'steer'),
@@ -91,6 +92,27 @@ export const servedRoutes = [
   route('files.retrieveMetadata', 'get', '/files/{file_id}', 'look'),
   route('files.download', 'get', '/files/{file_id}/content', 'look'),
   route('files.delete', 'delete', '/files/{file_id}', 'steer'),
+  route('deployments.create', 'post', '/deployments', 'steer'),
+  route('deployments.list', 'get', '/deployments', 'look'),
+  route('deployments.retrieve', 'get', '/deployments/{deployment_id}', 'look'),
+  route('deployments.update', 'post', '/deployments/{deployment_id}', 'steer'),
+  route('deployments.archive', 'post', '/deployments/{deployment_id}/archive', 'steer'),
+  route('deployments.pause', 'post', '/deployments/{deployment_id}/pause', 'steer'),
+  route('deployments.unpause', 'post', '/deployments/{deployment_id}/unpause', 'steer'),
+  route('deployments.run', 'post', '/deployments/{deployment_id}/run', 'steer'),
+  route('deploymentRuns.list', 'get', '/deployment_runs', 'look'),
+  route('deploymentRuns.retrieve', 'get', '/deployment_runs/{deployment_run_id}', 'look'),
+  route('skills.create', 'post', '/skills', 'steer'),
+  route('skills.list', 'get', '/skills', 'look'),
+  route('skills.retrieve', 'get', '/skills/{skill_id}', 'look'),
+  route('skills.delete', 'delete', '/skills/{skill_id}', 'steer'),
+  route('skills.versions.create', 'post', '/skills/{skill_id}/versions', 'steer'),
+  route('skills.versions.list', 'get', '/skills/{skill_id}/versions', 'look'),
+  route('skills.versions.retrieve', 'get', SKILL_VERSION, 'look', tokenOnly),
+  route('skills.versions.download', 'get', `${SKILL_VERSION}/content`, 'look', tokenOnly),
+  route('skills.versions.delete', 'delete', SKILL_VERSION, 'steer'),
+  route('models.list', 'get', '/models', 'look'),
+  route('models.retrieve', 'get', '/models/{model_id}', 'look'),
 ] as const;
 
 /** Routes that Perdure adds to the API, below `/x/perdure` (G85). */
@@ -108,11 +130,7 @@ export type ServedName = ServedRoute['name'];
 export type RefusedPaths = { readonly capability: string; readonly paths: readonly string[] };
 
 export const refusedPaths: readonly RefusedPaths[] = [
-  { capability: 'skills', paths: ['/skills', '/skills/*'] },
   { capability: 'vaults', paths: ['/vaults', '/vaults/*'] },
-  { capability: 'deployments', paths: ['/deployments', '/deployments/*'] },
-  { capability: 'deploymentRuns', paths: ['/deployment_runs', '/deployment_runs/*'] },
-  { capability: 'models', paths: ['/models', '/models/*'] },
   { capability: 'messages', paths: ['/messages', '/messages/*'] },
   { capability: 'completions', paths: ['/complete'] },
   { capability: 'dreams', paths: ['/dreams', '/dreams/*'] },

@@ -39,6 +39,7 @@ import { WorkerSnapshots } from '../activities/snapshots/snapshots.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { WorkQueues } from '../store/sandbox/queue.ts';
 import { openMemoryStores } from '../store/memories/memories.ts';
+import { Skills } from '../store/values/skills.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { createSeenByTools } from '../store/view/seen-files.ts';
 import { createTranscripts } from '../store/transcript/transcripts.ts';
@@ -127,6 +128,7 @@ export async function createDeps(
     ...(sockets && { sockets }),
     ...(skills && { skills }),
     openMemoryStore: openMemoryStores(store, Date.now),
+    uploadedSkills: new Skills(store, Date.now),
   };
   const own = createBuiltinTools(builtin);
   const { registry: all, servers } = await addServers(await openRegistry(own, tools, log), {

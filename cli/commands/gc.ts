@@ -43,13 +43,15 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
     GRACE_MS,
     measureDatabase,
     openStore,
+    Skills,
   } = await import('../../client/faces/store-care.ts');
   const graceMs = olderThan === undefined ? GRACE_MS : parseTime('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
   return withServer(cli, async ({ temporal, folder, embedded }) => {
     const { care, id, store: values } = openStore({ ...folder, dataDir: folder.root });
     const store = await id();
-    const files = new Set((await new Files(values, Date.now).log.read()).keys());
+    const versions = await new Skills(values, Date.now).kept();
+    const files = new Set([...(await new Files(values, Date.now).log.read()).keys(), ...versions]);
     const isMemoryKept = await findKeptMemories(values, Date.now);
     const options = { graceMs, dryRun, files, isMemoryKept, goneNamespaces: goneNamespace };
     const cleaning = { temporal: temporal.client, care, store, ...options };

@@ -17,6 +17,7 @@ export { cleanSnapshots } from '../store-care/clean-snapshots.ts';
 export { cleanStore, GRACE_MS } from '../store-care/clean-store.ts';
 export { describeFreeRoom, measureDatabase } from '../store-care/database-size.ts';
 export { Files } from '../../store/values/files.ts';
+export { Skills } from '../../store/values/skills.ts';
 export { findKeptMemories } from '../../store/memories/memories.ts';
 export { HostedSessions } from '../../store/hosted-sessions.ts';
 export { openStore } from '../../store/values/open-store.ts';

@@ -2,7 +2,13 @@
 export { countSearches } from '../../activities/model/usage-counts.ts';
 export { inwardInput, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
 export { endCommand } from '../../tools/builtin/background-commands.ts';
-export { findSkills, readSkillBody, readSkillSettings } from '../../tools/builtin/files/skills.ts';
+export {
+  findSkills,
+  parseSkill,
+  readSkillBody,
+  readSkillSettings,
+  SKILL_FILE,
+} from '../../tools/builtin/files/skills.ts';
 export { describeCommand, readStartedId, sourceName } from '../../tools/builtin/shell/background-words.ts';
 export { isListed, isListedAs, RESOURCES, SERVER_PREFIX } from '../../tools/registry.ts';
 export { callAsTask } from '../../tools/mcp/call-task.ts';

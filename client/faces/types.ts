@@ -51,6 +51,7 @@ export type { LeaseName, Offer, RefusedResult } from '../../store/sandbox/offers
 export type { ShadowRoom, ShadowSize } from '../../store/snapshots/pack-shadow.ts';
 export type { ListedQuestion } from '../../store/transcript/question-lists.ts';
 export type { Resources } from '../../store/values/resource-log.ts';
+export type { SkillItem, SkillVersion } from '../../store/values/skills.ts';
 export type { View } from '../../store/view/view.ts';
 export type { Skill } from '../../tools/builtin/files/skills.ts';
 export type { Link } from '../../tools/mcp/link.ts';

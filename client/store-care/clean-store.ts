@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import type { Client } from '@temporalio/client';
 import { NAMESPACES, readNamespace, readNamespaceName } from '../../connection/store-namespaces.ts';
 import { FILE_BYTES } from '../../store/values/files.ts';
+import { SKILL_VERSIONS } from '../../store/values/skills.ts';
 import { keySegment, parseStored, type StoreCare, type StoredObject } from '../../store/values/store.ts';
 import { isWorktreePlace, type WorktreeRecord } from '../../store/worktree-record.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -53,7 +54,10 @@ export type CleanStore = {
    * all stay.
    */
   readonly isMemoryKept?: (key: string) => boolean | undefined;
-  /** Ids of the files that exist (G66): bytes of others are dropped. Absent: those of all stay. */
+  /**
+   * Ids of the files (G66) and versions of skills (G64) that are needed: bytes of others are
+   * dropped. Absent: those of all stay.
+   */
   readonly files?: ReadonlySet<string>;
   /** Ids of deleted namespaces, whose sessions are gone. */
   readonly goneNamespaces?: readonly string[];
@@ -112,7 +116,7 @@ export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
     const [kind = '', segment = ''] = key.split('/');
     const ofMemories = isMemoryKept?.(key);
     if (ofMemories !== undefined) return ofMemories;
-    if (kind === FILE_BYTES) return files?.has(segment) ?? true;
+    if (kind === FILE_BYTES || kind === SKILL_VERSIONS) return files?.has(segment) ?? true;
     if (kind === 'managed' && segment.startsWith(REFUSED)) return segments.has(segment.slice(REFUSED.length));
     return !OF_SESSIONS.has(kind) || segments.has(segment);
   };

@@ -2,6 +2,8 @@
 // log names them by their hash and the bodies are values of the store.
 import { randomBytes } from 'node:crypto';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { BetaManagedAgentsDeployment } from '@anthropic-ai/sdk/resources/beta/deployments';
+import type { BetaManagedAgentsDeploymentRun } from '@anthropic-ai/sdk/resources/beta/deployment-runs';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsMemoryStore } from '@anthropic-ai/sdk/resources/beta/memory-stores';
 import type {
@@ -9,7 +11,7 @@ import type {
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { parseStored, StoreError } from '../../client/faces/sessions.ts';
-import { Memories, MEMORY_STORES, ResourceLog } from '../../client/faces/stored.ts';
+import { Memories, MEMORY_STORES, ResourceLog, Skills } from '../../client/faces/stored.ts';
 import type { Hash, MessageBody, Resources, SessionLabels, Store } from '../../client/faces/types.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 
@@ -55,6 +57,8 @@ export type SessionItem = {
   readonly archivedThreads?: Readonly<Record<string, number>>;
   /** The newest outcome that was sent: its event, and its description. */
   readonly outcome?: { readonly event: string; readonly description: MessageBody };
+  /** The deployment that created the session; absent where a request did. */
+  readonly deployment?: string;
   /** Whether a workflow was started: a session without messages has none (G3). */
   readonly isStarted: boolean;
 };
@@ -66,6 +70,46 @@ export type SessionUpdate = SessionLabels & { readonly at: number; readonly budg
 
 export type MemoryStoreItem = Omit<BetaManagedAgentsMemoryStore, 'id' | 'type'>;
 
+/** The parts of each session that a deployment creates. */
+export type DeploymentConfig = Pick<
+  BetaManagedAgentsDeployment,
+  'agent' | 'environment_id' | 'initial_events' | 'resources' | 'budget'
+>;
+
+export type RunError = NonNullable<BetaManagedAgentsDeploymentRun['error']>;
+
+/** Times in milliseconds since the epoch. `config`: hash of a DeploymentConfig. */
+export type DeploymentItem = {
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly archivedAt: number | null;
+  readonly name: string;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly agentId: string;
+  readonly config: Hash;
+  readonly schedule: { readonly expression: string; readonly timezone: string } | null;
+  /** Why nothing fires; null while the schedule does. */
+  readonly paused: 'manual' | RunError['type'] | null;
+  /** Firings up to this moment are claimed, or are left out. */
+  readonly firedUntil: number;
+  readonly lastRunAt: number | null;
+};
+
+/**
+ * A run of a deployment, which is claimed before its session is created. `scheduledAt`: null for a
+ * manual run.
+ */
+export type DeploymentRunItem = {
+  readonly createdAt: number;
+  readonly deployment: string;
+  readonly agent: DeploymentConfig['agent'];
+  readonly config: Hash;
+  readonly scheduledAt: number | null;
+  /** Absent until the run is over; null when its session has the first events. */
+  readonly error?: RunError | null;
+};
+
 /** Hashes of the keys of a self-hosted environment. */
 export type EnvironmentKeysItem = { readonly hashes: readonly string[] };
 
@@ -74,6 +118,8 @@ const SHARDS = 16;
 /** Milliseconds for which lists reuse what was read. */
 export const LIST_AGE_MS = 1_000;
 const MOST_VALUES = 500;
+/** Runs of deployments that are remembered, the newest. */
+const MOST_RUNS = 10_000;
 /** Memory stores whose memories are kept in mind. */
 const MOST_OPEN_STORES = 100;
 
@@ -82,6 +128,9 @@ export class ManagedStore {
   readonly environments: ResourceLog<EnvironmentItem>;
   readonly environmentKeys: ResourceLog<EnvironmentKeysItem>;
   readonly memoryStores: ResourceLog<MemoryStoreItem>;
+  readonly deployments: ResourceLog<DeploymentItem>;
+  readonly deploymentRuns: ResourceLog<DeploymentRunItem>;
+  readonly skills: Skills;
   readonly #sessions: readonly ResourceLog<SessionItem>[];
   readonly #memories = new RecentMap<string, Memories>(MOST_OPEN_STORES);
   readonly #store: Store;
@@ -95,7 +144,10 @@ export class ManagedStore {
     this.agents = new ResourceLog({ store, name: 'agents', now });
     this.environments = new ResourceLog({ store, name: 'environments', now });
     this.environmentKeys = new ResourceLog({ store, name: 'environment-keys', now });
+    this.skills = new Skills(store, now);
     this.memoryStores = new ResourceLog({ store, name: MEMORY_STORES, now });
+    this.deployments = new ResourceLog({ store, name: 'deployments', now });
+    this.deploymentRuns = new ResourceLog({ store, name: 'deployment-runs', now, forget: forgetRuns });
     this.#sessions = Array.from({ length: SHARDS }, (_, n) => new ResourceLog({ store, name: `sessions-${n}`, now }));
   }
 
@@ -132,6 +184,14 @@ export class ManagedStore {
     return this.#get<BetaManagedAgentsSessionAgent>(hash);
   }
 
+  async putDeployment(config: DeploymentConfig): Promise<Hash> {
+    return this.#put(config);
+  }
+
+  deployment(hash: Hash): Promise<DeploymentConfig> {
+    return this.#get<DeploymentConfig>(hash);
+  }
+
   /** Returns the key that seals cursors; all servers of the store have the same. */
   secret(): Promise<Uint8Array> {
     return (this.#secret ??= this.#readSecret());
@@ -159,3 +219,7 @@ export class ManagedStore {
     return value as T;
   }
 }
+
+/** The first of them are the oldest. */
+const forgetRuns = (all: Resources<DeploymentRunItem>): readonly string[] =>
+  all.size <= MOST_RUNS ? [] : [...all.keys()].slice(0, all.size - MOST_RUNS);

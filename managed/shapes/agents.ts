@@ -121,8 +121,8 @@ const identity = z.discriminatedUnion('type', [
 ]);
 
 export const system = z.string().max(LONGEST_SYSTEM);
-const name = z.string().min(1).max(256);
-const description = z.string().max(2_048).nullable().optional();
+export const name = z.string().min(1).max(256);
+export const description = z.string().max(2_048).nullable().optional();
 
 const disabled = z.strictObject({ type: z.literal('disabled') });
 const enabled = z.strictObject({ type: z.literal('enabled') });
@@ -194,6 +194,7 @@ const page = {
 
 export const agentRetrieve = z.strictObject({ version: wholeNumber(1, 999_999_999).optional() });
 export const pageQuery = z.strictObject(page);
+export const skillList = pageQuery.extend({ source: z.string().nullable().optional() });
 export const listQuery = z.strictObject({ ...page, include_archived: flag.optional() });
 export const agentList = listQuery.extend({
   'created_at[gte]': moment.optional(),

@@ -38,4 +38,12 @@ export function isInTheWay(a: string, b: string): boolean {
   return one.startsWith(other) || other.startsWith(one);
 }
 
+/** Returns the first of paths that are in each other's way; undefined where none are. */
+export function findInTheWay(paths: readonly string[]): string | undefined {
+  // A path comes right before those that begin with it.
+  const folded = paths.map(fold).toSorted();
+  const at = folded.findIndex((path, index) => folded[index + 1]?.startsWith(path));
+  return paths.find((path) => fold(path) === folded[at]);
+}
+
 const fold = (path: string): string => `${path.normalize('NFC').toLowerCase()}/`;

@@ -1,6 +1,6 @@
 // Every kind of credential against every row of the table of paths (G19 G55): who may not ask is
 // refused with 401 or 403, and nothing is written for it.
-import type Anthropic from '@anthropic-ai/sdk';
+import { type Anthropic, toFile } from '@anthropic-ai/sdk';
 import { sessionsTokenFromSecret } from '@anthropic-ai/sdk/lib/environments/worker';
 import { describe, expect, test } from 'vitest';
 import { ownRoutes, servedRoutes, type ServedRoute } from '../../managed/surface.ts';
@@ -33,6 +33,9 @@ type Side = {
   readonly work: string;
   /** A memory store that is attached to the session. */
   readonly store: string;
+  /** A skill of the session's agent, and its version. */
+  readonly skill: string;
+  readonly version: string;
   readonly key: string;
   readonly sessionToken: string;
 };
@@ -56,11 +59,16 @@ async function staged() {
     const environment = (await face.client.beta.environments.create({ name, config: { type: 'self_hosted' } })).id;
     const { id: notes } = await face.client.beta.memoryStores.create({ name });
     const resources = [{ type: 'memory_store' as const, memory_store_id: notes }];
-    const session = (await face.client.beta.sessions.create({ agent, environment_id: environment, resources })).id;
+    const files = [await toFile(Buffer.from(`---\nname: ${name}\ndescription: x\n---\n`), 'a/SKILL.md')];
+    const { id: skill, latest_version_id: version } = await face.client.beta.skills.create({ files });
+    const skills = [{ type: 'custom' as const, skill_id: skill }];
+    const chosen = { type: 'agent_with_overrides' as const, id: agent, skills };
+    const { sessions } = face.client.beta;
+    const session = (await sessions.create({ agent: chosen, environment_id: environment, resources })).id;
     const made = await face.ask(`/x/perdure/environments/${environment}/keys`, post({}));
     const { key } = (await made.json()) as { key: string };
     const worker = face.as('unused').withOptions({ apiKey: null, authToken: key });
-    return { agent, environment, session, store: notes, key, ...(await lease(worker, environment, session)) };
+    return { agent, environment, session, store: notes, skill, version, key, ...(await lease(worker, environment, session)) };
   };
   return { ...face, reads: store.reads, writes: store.writes, own: await side('own'), other: await side('other') };
 }
@@ -110,12 +118,14 @@ function retold(secret: string, from: string, to: string): string {
   return `${prefix}${Buffer.from(text).toString('base64url')}.${signature}`;
 }
 
-const idsOf = ({ agent, environment, session, work, store }: Side): Readonly<Record<string, string>> => ({
+const idsOf = ({ agent, environment, session, work, store, skill, version }: Side): Readonly<Record<string, string>> => ({
   agent_id: agent,
   environment_id: environment,
   session_id: session,
   work_id: work,
   memory_store_id: store,
+  skill_id: skill,
+  version,
 });
 
 /** Returns whether a request is refused for who asks. */

@@ -1,5 +1,6 @@
 // Outcomes as events (pure), and as the face takes and refuses them (the real SDK against the app,
 // with a transcript in memory).
+import { toFile } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import type { Entry, Terminal } from '../../client/index.ts';
 import { outcomesOf } from '../../managed/session-status.ts';
@@ -163,6 +164,22 @@ describe('the face', () => {
     ]);
   });
 
+  test('takes a rubric from a file, as its text, and none from one that is no text (G72 G66)', async () => {
+    const { client, send, starts } = await opened();
+    const upload = async (content: Buffer) => (await client.beta.files.upload({ file: await toFile(content, 'r') })).id;
+    const from = (file_id: string) => send({ ...outcome(), rubric: { type: 'file', file_id } });
+    for (const content of [Buffer.from([0xff]), Buffer.from(' '), Buffer.alloc(262_145, 'x')]) {
+      const refused = await errorOf(from(await upload(content)));
+      expect([refused.status, refused.message]).toEqual([
+        400,
+        expect.stringContaining('events.0.rubric: the file must'),
+      ]);
+    }
+    const { data } = await from(await upload(Buffer.from('# Cites sources')));
+    expect(data).toMatchObject([{ rubric }]);
+    expect(starts().map((call) => call.at(-1))).toMatchObject([{ goalOnce: { rubric: '# Cites sources' } }]);
+  });
+
   test('takes one with a session that it creates, and three rounds unless told otherwise (G72)', async () => {
     const { sessions, agent, starts } = await opened();
     const made = { agent: agent.id, environment_id: 'env_default' };
@@ -210,7 +227,7 @@ describe('the face', () => {
 
   test.each([
     ['no rubric', { type: 'user.define_outcome', description: 'x' }],
-    ['a rubric in a file', { ...outcome(), rubric: { type: 'file', file_id: 'file_1' } }],
+    ['a rubric in a file that is not there', { ...outcome(), rubric: { type: 'file', file_id: 'file_1' } }],
     ['an empty description', outcome('  ')],
     ['no rounds', { ...outcome(), max_iterations: 0 }],
     ['too many rounds', { ...outcome(), max_iterations: 21 }],

@@ -70,7 +70,7 @@ describe('agents', () => {
   });
 
   const refusals: readonly (readonly [string, object])[] = [
-    ['skills', { skills: [{ type: 'anthropic', skill_id: 'xlsx' }] }],
+    ['skills.0', { skills: [{ type: 'anthropic', skill_id: 'xlsx' }] }],
     ['multiagent.workflows', { multiagent: { type: 'multiagent_20261001' } }],
     ['execution_identity', { execution_identity: { type: 'aws_role', role_arn: 'arn' } }],
     ['model.speed', { model: { id: 'm', speed: 'fast' } }],

@@ -14,6 +14,7 @@ import { createGlobTool } from './glob.ts';
 import { createGrepTool } from './grep.ts';
 import { createReadTool, PLAIN } from './read.ts';
 import { syncMemoryFolders } from './files/memory-folders.ts';
+import { laySkillFolders } from './files/skill-folders.ts';
 import { type Mounts, type Placed, toMachine, toSession, writableFolders } from './files/mounts.ts';
 import { ShellStates } from './shell/kept-shell.ts';
 import { createWebFetchTool } from './web-fetch.ts';
@@ -202,11 +203,11 @@ function moveGlob(mounts: Mounts, input: Placed): Placed {
 }
 
 /**
- * Keeps folders of memories together with their stores before each call, and after one that may
- * write, and writes paths as the session sees them.
+ * Lays folders of skills, keeps those of memories together with their stores before each call and
+ * after one that may write, and writes paths as the session sees them.
  */
 function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => Tool {
-  const { openMemoryStore: openStore, sandbox } = options;
+  const { openMemoryStore: openStore, uploadedSkills, sandbox } = options;
   const [untold, read] = [new Set<string>(), new Set<string>()];
   const sync = async (): Promise<void> => {
     if (!openStore) return;
@@ -223,17 +224,21 @@ function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => 
       untold.add(`the memory store was not reached, and your next call keeps what you wrote: ${reasonOf(error)}`);
     }
   };
+  const prepare = async (): Promise<void> => {
+    if (uploadedSkills) await laySkillFolders(uploadedSkills, mounts);
+    await sync();
+  };
   const rename = (text: string): string => toSession(mounts, text);
   return (tool) => ({
     ...tool,
     ...(tool.wouldFail && {
       wouldFail: async (input, context) => {
-        await sync();
+        await prepare();
         return tool.wouldFail?.(input, context);
       },
     }),
     call: async (input, context) => {
-      await sync();
+      await prepare();
       try {
         const output = await tool.call(input, context);
         if (tool.risk !== 'read') await syncAfter();

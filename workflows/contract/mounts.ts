@@ -3,12 +3,14 @@ import { findRepeated } from './list-problems.ts';
 
 /**
  * `path` is where tools see the folder. `memory`: it holds the memories of a store, and what the
- * session writes there becomes versions of them, with the session as their author (G67).
+ * session writes there becomes versions of them, with the session as their author (G67). `skill`:
+ * it holds the files of this version of a skill (G64).
  */
 export type RunMount = {
   readonly path: string;
   readonly access: 'read_only' | 'read_write';
   readonly memory?: { readonly store: string; readonly session: string };
+  readonly skill?: string;
 };
 
 /** Where all of them are. */
@@ -26,8 +28,10 @@ export function mountsProblem(mounts: unknown): string | undefined {
 
 function isMount(value: unknown): value is RunMount {
   if (typeof value !== 'object' || value === null) return false;
-  const { path, access, memory } = value as Partial<Record<keyof RunMount, unknown>>;
-  return isMountPath(path) && (access === 'read_only' || access === 'read_write') && isMemory(memory);
+  const { path, access, memory, skill } = value as Partial<Record<keyof RunMount, unknown>>;
+  if (!isMountPath(path) || !isMemory(memory)) return false;
+  if (skill !== undefined) return isFileName(skill) && access === 'read_only' && memory === undefined;
+  return access === 'read_only' || access === 'read_write';
 }
 
 function isMountPath(path: unknown): path is string {
@@ -38,10 +42,11 @@ function isMountPath(path: unknown): path is string {
 
 const isSegment = (segment: string): boolean => !['', '.', '..'].includes(segment);
 
-/** Both become names of files. */
 function isMemory(memory: unknown): boolean {
   if (memory === undefined) return true;
   if (typeof memory !== 'object' || memory === null) return false;
   const { store, session } = memory as Partial<Record<'store' | 'session', unknown>>;
-  return [store, session].every((id) => typeof id === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(id));
+  return [store, session].every(isFileName);
 }
+
+const isFileName = (id: unknown): boolean => typeof id === 'string' && /^[A-Za-z0-9_-]{1,100}$/.test(id);

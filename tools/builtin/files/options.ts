@@ -5,6 +5,7 @@ import type { BackgroundCommands } from '../../../system/process/background-file
 import type { PreparedSandboxes } from '../../../system/process/prepared-sandboxes.ts';
 import type { AttachedFiles } from './attached-files.ts';
 import type { OpenMemoryStore } from './memory-folders.ts';
+import type { SkillArchives } from './skill-folders.ts';
 import type { Mounts } from './mounts.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import type { SkillSettings } from '../../skill-settings.ts';
@@ -40,6 +41,8 @@ export type BuiltinOptions = {
   readonly mounts?: Mounts;
   /** The memory stores whose folders are among them. Absent: the folders stay as they are. */
   readonly openMemoryStore?: OpenMemoryStore;
+  /** The skills whose folders are among them. Absent: no such folder is laid. */
+  readonly uploadedSkills?: SkillArchives;
   /** Absent: Node's own way to reach others. */
   readonly network?: Network | undefined;
 };

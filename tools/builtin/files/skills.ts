@@ -47,7 +47,7 @@ type SkillSearch = {
   readonly mayRead: (path: string) => boolean;
 };
 
-const FILE = 'SKILL.md';
+export const SKILL_FILE = 'SKILL.md';
 const IN_WORKSPACE = ['.perdure/skills', '.claude/skills'] as const;
 /** The most folders looked into of one folder of skills, and skills of all folders together. */
 const MOST_FOLDERS = 200;
@@ -111,8 +111,8 @@ async function readSkillsIn(
 async function listSkillFiles(folder: string): Promise<readonly string[]> {
   try {
     const names = (await readdir(folder)).toSorted();
-    if (names.includes(FILE)) return [join(folder, FILE)];
-    return names.slice(0, MOST_FOLDERS).map((name) => join(folder, name, FILE));
+    if (names.includes(SKILL_FILE)) return [join(folder, SKILL_FILE)];
+    return names.slice(0, MOST_FOLDERS).map((name) => join(folder, name, SKILL_FILE));
   } catch {
     return [];
   }
@@ -130,7 +130,7 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
       const front = await readStart(opened, LONGEST_FRONT);
       const { text: _, ...facts } = await splitFront(front, basename(dirname(path)));
       if ('problem' in facts) return { file: path, problem: facts.problem };
-      return { ...facts, from, file: found.path, place };
+      return { ...facts, description: shortenDescription(facts.description), from, file: found.path, place };
     } finally {
       handle.close();
     }
@@ -138,6 +138,13 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
     if (!(error instanceof ToolFailure)) throw error;
     return { file: path, problem: `cannot be read: ${error.message}` };
   }
+}
+
+/** Reads what a SKILL.md says, with its description in whole. `folder` names one without a name. */
+export async function parseSkill(bytes: Uint8Array, folder: string): Promise<FrontMatter> {
+  if (bytes.length > LARGEST) return { problem: `has ${bytes.length} bytes: a skill has ${LARGEST}` };
+  const { text: _, ...facts } = await splitFront(Buffer.from(bytes.subarray(0, LONGEST_FRONT)).toString(), folder);
+  return facts;
 }
 
 /** Reads the text behind the front matter. Throws ToolFailure. */
@@ -274,9 +281,10 @@ function readLooseFields(yaml: string): ReadonlyMap<string, string> {
 const toFirstLine = (text = ''): string => toPlainLine(text.split('\n')[0] ?? '').slice(0, 200);
 
 /** Makes one line without control characters: it is shown to people, and stands in a list. */
-function toPlainLine(text: string): string {
-  const line = stripVTControlCharacters(text)
+const toPlainLine = (text: string): string =>
+  stripVTControlCharacters(text)
     .replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')
     .trim();
-  return line.length <= LONGEST_DESCRIPTION ? line : `${wellFormedText(line.slice(0, LONGEST_DESCRIPTION - 1))}…`;
-}
+
+const shortenDescription = (line: string): string =>
+  line.length <= LONGEST_DESCRIPTION ? line : `${wellFormedText(line.slice(0, LONGEST_DESCRIPTION - 1))}…`;
