@@ -48,8 +48,8 @@ export function optionsOfAgent(
   const isBoxed = config.type === 'self_hosted';
   const enabled = enabledTools(agent, offline);
   const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, enabled, isBoxed ? workerTools : []);
-  const servers = serversOf(agent, config, context.vaults);
-  const roster = rosterOf(agent).map((one) => memberOf(one, config, context.vaults));
+  const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools, context.vaults) : [];
+  const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
     cwd,
     toolset: 'agent_toolset_20260401',
@@ -58,8 +58,12 @@ export function optionsOfAgent(
     ...(offline && { offline }),
     ...(hasFiles && { sessionFiles: true }),
     ...own,
-    tools: [...tools, ...(roster.length > 0 ? [AGENT_TOOL] : []), ...servers.tools],
-    ...servers.options,
+    tools: [
+      ...tools,
+      ...(roster.length > 0 ? [AGENT_TOOL] : []),
+      ...servers.map(({ name }) => `${SERVER_PREFIX}${name}`),
+    ],
+    ...(servers.length > 0 && { mcpServers: servers }),
     ...(roster.length > 0 && { roster }),
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
@@ -99,29 +103,11 @@ function enabledTools({ tools }: AgentDefinition, offline: boolean): EnabledTool
   return rulesOfToolset(offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs);
 }
 
-/** Returns an agent's MCP servers, and the names by which its tools hold all of theirs. */
-function serversOf(
-  { mcp_servers, tools }: Pick<BetaManagedAgentsSessionThreadAgent, 'mcp_servers' | 'tools'>,
-  config: BetaEnvironment['config'],
-  vaults: SessionItem['vaults'],
-) {
-  const mcpServers = reachesServers(config) ? runServers(mcp_servers, tools, vaults) : [];
-  return {
-    tools: mcpServers.map(({ name }) => `${SERVER_PREFIX}${name}`),
-    options: mcpServers.length > 0 ? { mcpServers } : {},
-  };
-}
-
-function memberOf(
-  agent: BetaManagedAgentsSessionThreadAgent,
-  config: BetaEnvironment['config'],
-  vaults: SessionItem['vaults'],
-): RosterAgent {
-  const { tools, ...own } = ownOptions(agent, enabledTools(agent, isOffline(config)));
-  const servers = serversOf(agent, config, vaults);
-  const { name, description } = agent;
-  return { name, description: description ?? '', ...own, tools: [...tools, ...servers.tools], ...servers.options };
-}
+const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean): RosterAgent => ({
+  name: agent.name,
+  description: agent.description ?? '',
+  ...ownOptions(agent, enabledTools(agent, offline)),
+});
 
 /** A worker elsewhere lays the folders of memory stores and skills into its own sandbox. */
 function contextOptions(

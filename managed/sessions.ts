@@ -150,8 +150,7 @@ export class Sessions {
     environment: BetaEnvironment,
     place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources' | 'vaults'>,
   ): Promise<void> {
-    if ([agent, ...rosterOf(agent)].some(({ mcp_servers }) => mcp_servers.length > 0))
-      refuseWithoutServers(environment);
+    if (agent.mcp_servers.length > 0) refuseWithoutServers(environment);
     const { stored, ports } = this.#parts;
     const skills = await readSkills(stored.skills, agent.skills);
     const { workerTools } = ports;
