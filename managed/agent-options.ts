@@ -6,9 +6,10 @@ import type {
   BetaManagedAgentsSessionThreadAgent,
   BetaManagedAgentsAgentToolset20260401,
 } from '@anthropic-ai/sdk/resources/beta/agents';
+import { present } from '../client/faces/basics.ts';
 import { AGENT_TOOL } from '../client/faces/contract.ts';
 import { SERVER_PREFIX } from '../client/faces/outside.ts';
-import type { OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
+import type { OptionChanges, OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
 import { outsideTools } from './agents.ts';
 import { OUTPUTS, UPLOADS } from '../client/faces/stored.ts';
 import type { SessionItem } from './log/stored.ts';
@@ -46,8 +47,8 @@ export function optionsOfAgent(
   const isBoxed = config.type === 'self_hosted';
   const enabled = enabledTools(agent, offline);
   const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, enabled, isBoxed ? workerTools : []);
-  const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools) : [];
-  const roster = rosterOf(agent).map((one) => memberOf(one, offline));
+  const servers = serversOf(agent, config);
+  const roster = rosterOf(agent).map((one) => memberOf(one, config));
   return {
     cwd,
     toolset: 'agent_toolset_20260401',
@@ -56,12 +57,8 @@ export function optionsOfAgent(
     ...(offline && { offline }),
     ...(hasFiles && { sessionFiles: true }),
     ...own,
-    tools: [
-      ...tools,
-      ...(roster.length > 0 ? [AGENT_TOOL] : []),
-      ...servers.map(({ name }) => `${SERVER_PREFIX}${name}`),
-    ],
-    ...(servers.length > 0 && { mcpServers: servers }),
+    tools: [...tools, ...(roster.length > 0 ? [AGENT_TOOL] : []), ...servers.tools],
+    ...servers.options,
     ...(roster.length > 0 && { roster }),
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
@@ -69,6 +66,13 @@ export function optionsOfAgent(
     ...contextOptions(isBoxed, { session, hasFiles, ...context }),
   };
 }
+
+/** Returns the options that give an open session the tools and servers of its agent (G27). */
+export const changesOfAgent = ({ tools, permissions, outsideTools, mcpServers }: RunOptions): OptionChanges => ({
+  ...present({ tools, permissions }),
+  outsideTools: outsideTools ?? null,
+  mcpServers: mcpServers ?? null,
+});
 
 /** Returns an agent's own options, the same for its session and for a thread of another's. */
 function ownOptions(
@@ -94,11 +98,24 @@ function enabledTools({ tools }: AgentDefinition, offline: boolean): EnabledTool
   return rulesOfToolset(offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs);
 }
 
-const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean): RosterAgent => ({
-  name: agent.name,
-  description: agent.description ?? '',
-  ...ownOptions(agent, enabledTools(agent, offline)),
-});
+/** Returns an agent's MCP servers, and the names by which its tools hold all of theirs. */
+function serversOf(
+  { mcp_servers, tools }: Pick<BetaManagedAgentsSessionThreadAgent, 'mcp_servers' | 'tools'>,
+  config: BetaEnvironment['config'],
+) {
+  const mcpServers = reachesServers(config) ? runServers(mcp_servers, tools) : [];
+  return {
+    tools: mcpServers.map(({ name }) => `${SERVER_PREFIX}${name}`),
+    options: mcpServers.length > 0 ? { mcpServers } : {},
+  };
+}
+
+function memberOf(agent: BetaManagedAgentsSessionThreadAgent, config: BetaEnvironment['config']): RosterAgent {
+  const { tools, ...own } = ownOptions(agent, enabledTools(agent, isOffline(config)));
+  const servers = serversOf(agent, config);
+  const { name, description } = agent;
+  return { name, description: description ?? '', ...own, tools: [...tools, ...servers.tools], ...servers.options };
+}
 
 /** A worker elsewhere lays the folders of memory stores and skills into its own sandbox. */
 function contextOptions(

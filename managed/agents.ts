@@ -241,11 +241,11 @@ export class Agents {
       multiagent,
       ...agent
     } = await this.retrieve(id, version);
-    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent');
+    if (archived_at !== null) throw invalid(`agent: agent ${id} is archived`, 'agent', 'agent_archived');
     const { skills } = this.#stored;
-    const sent = typeof choice === 'object' && choice.type === 'agent_with_overrides' ? choice.skills : undefined;
-    const own = sent === undefined ? agent.skills : await chooseSkills(skills, sent, 'agent.skills');
-    const changed = withOverrides({ ...agent, skills: await pinSkills(skills, own), multiagent: null }, choice);
+    const overrides: Overrides = typeof choice === 'object' && choice.type === 'agent_with_overrides' ? choice : {};
+    const own = overrides.skills ? await chooseSkills(skills, overrides.skills, 'agent.skills') : agent.skills;
+    const changed = withOverrides({ ...agent, skills: await pinSkills(skills, own), multiagent: null }, overrides);
     const roster = await defineRoster(multiagent, changed, (other, chosen) => this.retrieve(other, chosen));
     return { ...changed, multiagent: roster };
   }
@@ -275,8 +275,11 @@ export class Agents {
   }
 }
 
-function withOverrides(own: BetaManagedAgentsSessionAgent, choice: AgentChoice): BetaManagedAgentsSessionAgent {
-  if (typeof choice === 'string' || choice.type === 'agent') return own;
+/** What a session may change of its agent. */
+export type Overrides = Omit<Extract<AgentChoice, { type: 'agent_with_overrides' }>, 'type' | 'id' | 'version'>;
+
+/** Changes all but skills. Throws ManagedError. */
+export function withOverrides(own: BetaManagedAgentsSessionAgent, choice: Overrides): BetaManagedAgentsSessionAgent {
   refuseUnserved(choice, 'agent.');
   const changed: BetaManagedAgentsSessionAgent = {
     ...own,

@@ -34,14 +34,16 @@ const STREAMS: ReadonlySet<string> = new Set(['sessions.events.stream', 'session
 type Vars = { readonly Variables: { caller: Caller; requestId: string } };
 type Request = Context<Vars>;
 
-export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
+/** `fire`: fires deployments that are due. `keepFiring`: does so until it's closed. */
+type ManagedApp = MountedApp & { fire(): Promise<void>; keepFiring(): void };
+
+export function managedApp(ports: ManagedPorts, access: Access): ManagedApp {
   const app = new Hono<Vars>();
   const closing = new AbortController();
   // Each poll that waits listens to it.
   setMaxListeners(0, closing.signal);
   const streams = streamCounts();
-  const stored = new ManagedStore(ports.store, ports.now);
-  const parts = createParts(ports, stored);
+  const parts = createParts(ports, new ManagedStore(ports.store, ports.now));
   const handlers = createHandlers(parts);
   app.onError((error, context) => answerError(context as Request, error, ports));
   app.use(async (context, next) => {
@@ -90,6 +92,8 @@ export function managedApp(ports: ManagedPorts, access: Access): MountedApp {
     path: PATH,
     app: app as unknown as Hono,
     views: { path: '/agents', app: agentViews(parts) },
+    fire: () => parts.runs.fire(),
+    keepFiring: () => void parts.runs.keepFiring(closing.signal),
     close: () => closing.abort(),
   };
 }

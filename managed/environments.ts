@@ -80,6 +80,13 @@ export const isOffline = (config: BetaEnvironment['config']): boolean =>
 export const reachesServers = (config: BetaEnvironment['config']): boolean =>
   !(config.type === 'cloud' && config.networking.type === 'limited') || config.networking.allow_mcp_servers;
 
+/** Throws ManagedError where sessions would not reach the MCP servers of their agent. */
+export function refuseWithoutServers({ id, config }: BetaEnvironment): void {
+  if (reachesServers(config)) return;
+  const why = `environment ${id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`;
+  throw invalid(`environment_id: ${why}`, 'environment_id', 'mcp_egress_blocked');
+}
+
 function refuseScope(scope: string | null | undefined): void {
   if (scope === 'account') throw unsupported('scope', 'only "organization" is served');
 }
@@ -119,6 +126,13 @@ export class Environments {
     const found = (await this.#stored.environments.read()).get(id);
     if (!found) throw missing(id);
     return found;
+  }
+
+  /** Returns an environment for new sessions. Throws ManagedError. */
+  async requireOpen(id: string): Promise<BetaEnvironment> {
+    const found = await this.retrieve(id);
+    if (found.archived_at === null) return found;
+    throw invalid(`environment_id: environment ${found.id} is archived`, 'environment_id', 'environment_archived');
   }
 
   update(id: string, by: string, body: z.output<typeof environmentUpdate>): Promise<BetaEnvironment> {

@@ -10,6 +10,9 @@ import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/ag
 import type { BetaEnvironment, BetaEnvironmentDeleteResponse } from '@anthropic-ai/sdk/resources/beta/environments';
 import { WorkQueues } from '../client/faces/work-items.ts';
 import { Agents } from './agents.ts';
+import { Deployments } from './deployments/deployments.ts';
+import { deploymentHandlers, type DeploymentParts } from './deployments/handlers.ts';
+import { DeploymentRuns } from './deployments/runs.ts';
 import { Environments } from './environments.ts';
 import { EventBus } from './events/bus.ts';
 import { FileResources } from './files/file-resources.ts';
@@ -50,7 +53,9 @@ import { workHandlers } from './work/handlers.ts';
 import { listForWorker, offerToWorker } from './work/view.ts';
 import { Work } from './work/work.ts';
 
-export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
+type AllParts = Parts & DeploymentParts;
+
+export function createParts(ports: ManagedPorts, stored: ManagedStore): AllParts {
   const agents = new Agents(stored, ports.now);
   const environments = new Environments(stored, ports.now);
   const memoryStores = new MemoryStores(stored, ports.now);
@@ -64,11 +69,13 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): Parts {
   const work = new Work({ queues, leases, leaseMs, now, isOver: (session) => sessions.isOver(session) });
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
+  const deployments = new Deployments({ stored, agents, sessions, files, now });
   const own = { agents, environments, files, memoryStores, skills, timelines, sessions, threads, bus, queues, work };
-  return { ports, stored, ...own, cursors: sealing };
+  const parts = { ports, stored, ...own, deployments, cursors: sealing };
+  return { ...parts, runs: new DeploymentRuns(parts) };
 }
 
-export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handler>> {
+export function createHandlers(parts: AllParts): Readonly<Record<ServedName, Handler>> {
   return {
     ...agentHandlers(parts),
     ...environmentHandlers(parts),
@@ -78,6 +85,7 @@ export function createHandlers(parts: Parts): Readonly<Record<ServedName, Handle
     ...threadHandlers(parts),
     ...memoryHandlers(parts),
     ...fileHandlers(parts),
+    ...deploymentHandlers(parts),
     ...skillHandlers(parts),
     ...modelHandlers(parts.ports),
   };
@@ -160,7 +168,9 @@ function sessionHandlers(parts: Parts) {
     'sessions.retrieve': async (request) => sessions.show(await sessions.find(sessionIn(request))),
     'sessions.update': async (request) => {
       const id = sessionIn(request);
-      const session = await sessions.update(id, request.person, parseBody(shapes.sessionUpdate, request.body));
+      const body = parseBody(shapes.sessionUpdate, request.body);
+      if (body.agent) await awaitRest(sessions.source(id), request.closing);
+      const session = await sessions.update(id, request.person, body);
       bus.publish(id, {});
       return session;
     },

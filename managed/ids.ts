@@ -17,6 +17,8 @@ export type Prefix =
   | 'skill'
   | 'skillver'
   | 'sesrsc'
+  | 'depl'
+  | 'drun'
   | 'req';
 
 /** Makes a new random id. */
@@ -36,6 +38,8 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
   skill: /^skill_[0-9a-z]{26}$/,
   skillver: /^skillver_[0-9a-z]{26}$/,
   sesrsc: /^sesrsc_[0-9a-z]{26}$/,
+  depl: /^depl_[0-9a-z]{26}$/,
+  drun: /^drun_[0-9a-z]{26}$/,
   req: /^req_[0-9a-z]{26}$/,
 };
 
@@ -56,6 +60,11 @@ export const fileId = (...parts: readonly (string | number)[]): string => `file_
 /** Returns the id of the resource of a session that a file is, and the file of a resource. */
 export const resourceOfFile = (file: string): string => file.replace(/^file_/, 'sesrsc_');
 export const fileOfResource = (resource: string): string => resource.replace(/^sesrsc_/, 'file_');
+
+/** Returns the id of the run that is a deployment's firing at a moment. */
+export const firingId = (deployment: string, at: number): string => `drun_${nameOf([deployment, at])}`;
+/** Returns the id of the session that a run creates. */
+export const sessionOfRun = (run: string): string => run.replace(/^drun_/, 'sesn_');
 
 function nameOf(parts: readonly (string | number)[]): string {
   const digest = createHash('sha256').update(JSON.stringify(parts)).digest('hex');

@@ -12,6 +12,7 @@ import type {
   BetaManagedAgentsSessionAgent,
   BetaManagedAgentsSessionMultiagent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
+import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import { findRepeated } from '../client/faces/outside.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import type { multiagent } from './shapes/agents.ts';
@@ -181,4 +182,12 @@ export function rosterOf({ multiagent }: Pick<BetaManagedAgentsSessionAgent, 'mu
   if (multiagent === null) return [];
   if (multiagent.type === 'coordinator') return multiagent.agents.flatMap((one) => (one.type === 'agent' ? [one] : []));
   return multiagent.subagents.type === 'enabled' ? multiagent.subagents.predefined_agents : [];
+}
+
+/** Threads work on the workers of this deployment alone (G68). */
+export function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
+  if (config.type === 'self_hosted')
+    throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
+  const skilled = rosterOf(agent).find(({ id, skills }) => skills.length > 0 && id !== agent.id);
+  if (skilled) throw unsupported('agent', `agent ${skilled.id} of the roster has skills`);
 }

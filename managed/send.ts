@@ -9,7 +9,7 @@ import { isOfWorker, LONGEST_SYSTEM_MESSAGE, parsePrompt } from '../client/faces
 import { storeTextBody } from '../client/faces/stored.ts';
 import { ClientProblem } from '../client/faces/start.ts';
 import type { GoalOnce, Prompt, PromptBlock, SystemMessage } from '../client/faces/types.ts';
-import { optionsOfAgent } from './agent-options.ts';
+import { changesOfAgent, optionsOfAgent } from './agent-options.ts';
 import { invalid, ManagedError, unsupported } from './errors.ts';
 import { findFacts } from './models.ts';
 import { isOpen, outcomeProblem } from './events/outcome-parts.ts';
@@ -65,12 +65,12 @@ export async function sendEvents(
   { session, by, lease, events: sentEvents, ids }: Sending,
 ): Promise<StoredEvent[]> {
   if (lease) requireResults(sentEvents);
-  await refuseLargeSources(parts, sentEvents);
-  const events = await Promise.all(sentEvents.map((event, at) => readSources(parts, event, `events.${at}`)));
   const found = await parts.sessions.find(session);
   refuseEnded(found);
+  const events = await readEvents(parts, sentEvents);
   for (const [at, event] of events.entries()) checkEvent(event, at);
-  const system = await systemMessageOf(parts, found, { events, ids });
+  const agent = await parts.stored.sessionAgent(found.item.agent);
+  const system = systemMessageOf(agent.model.id, { events, ids });
   if (isAtBudget(found)) refuseAtBudget(events);
   await checkWaits(parts, { found, lease, events });
   await checkOutcomes(parts, { found, events, ids });
@@ -94,11 +94,33 @@ export async function sendEvents(
   return sent;
 }
 
+/**
+ * Checks events that are to open sessions, and sends none. `model`: that of the sessions' agent.
+ * Throws ManagedError or ClientProblem.
+ */
+export async function checkOpening(
+  parts: Pick<SendParts, 'files'>,
+  model: string,
+  sentEvents: readonly SentEvent[],
+): Promise<void> {
+  const events = await readEvents(parts, sentEvents);
+  for (const [at, event] of events.entries()) checkEvent(event, at);
+  systemMessageOf(model, { events, ids: [] });
+  const second = events.flatMap(({ type }, at) => (type === 'user.define_outcome' ? [at] : []))[1];
+  if (second !== undefined) throw outcomeProblem('the request has two', `events.${second}`);
+}
+
+/** Returns the events with the contents of files. Throws ManagedError. */
+async function readEvents(parts: Pick<SendParts, 'files'>, events: readonly SentEvent[]): Promise<SentEvent[]> {
+  await refuseLargeSources(parts, events);
+  return Promise.all(events.map((event, at) => readSources(parts, event, `events.${at}`)));
+}
+
 /** Bytes of the files that one request names, each as often as it does: all are in memory at once. */
 const MOST_SOURCE_BYTES = 64 * 1024 * 1024;
 
 /** Throws ManagedError. */
-async function refuseLargeSources({ files }: SendParts, events: readonly SentEvent[]): Promise<void> {
+async function refuseLargeSources({ files }: Pick<SendParts, 'files'>, events: readonly SentEvent[]): Promise<void> {
   const ids = events.flatMap((event) => {
     if (event.type === 'user.message') return event.content.filter(isFileBlock).map(({ source }) => source.file_id);
     return event.type === 'user.define_outcome' && event.rubric.type === 'file' ? [event.rubric.file_id] : [];
@@ -112,7 +134,7 @@ type FileBlock = Exclude<MessageBlock, { type: 'text' | 'redacted' }> & { readon
 const isFileBlock = (block: MessageBlock): block is FileBlock => 'source' in block && block.source.type === 'file';
 
 /** Puts files in the place of their ids. Throws ManagedError where one is not there. */
-async function readSources(parts: SendParts, event: SentEvent, path: string): Promise<SentEvent> {
+async function readSources(parts: Pick<SendParts, 'files'>, event: SentEvent, path: string): Promise<SentEvent> {
   if (event.type === 'user.define_outcome') return readRubric(parts, event, `${path}.rubric`);
   if (event.type !== 'user.message') return event;
   const read = async (block: MessageBlock, at: number): Promise<MessageBlock> => {
@@ -129,7 +151,7 @@ async function readSources(parts: SendParts, event: SentEvent, path: string): Pr
 type OutcomeParams = Extract<SentEvent, { type: 'user.define_outcome' }>;
 
 /** A file is stored as its text. */
-async function readRubric(parts: SendParts, event: OutcomeParams, path: string): Promise<OutcomeParams> {
+async function readRubric(parts: Pick<SendParts, 'files'>, event: OutcomeParams, path: string): Promise<OutcomeParams> {
   if (event.rubric.type === 'text') return event;
   const { bytes } = await readFile(parts, event.rubric.file_id, path);
   const content = Buffer.from(bytes).toString();
@@ -138,10 +160,10 @@ async function readRubric(parts: SendParts, event: OutcomeParams, path: string):
   return { ...event, rubric: { type: 'text', content } };
 }
 
-function readFile({ files }: SendParts, id: string, path: string): ReturnType<FileResources['read']> {
+function readFile({ files }: Pick<SendParts, 'files'>, id: string, path: string): ReturnType<FileResources['read']> {
   return files.read(id).catch((error: unknown) => {
     if (!(error instanceof ManagedError)) throw error;
-    throw invalid(`${path}: ${error.message}`, path);
+    throw invalid(`${path}: ${error.message}`, path, 'file_not_found');
   });
 }
 
@@ -168,11 +190,7 @@ function checkEvent(event: SentEvent, at: number): void {
  * Returns the request's system message, which goes with the event before it (G46); undefined
  * without one. Throws ManagedError.
  */
-async function systemMessageOf(
-  { stored }: SendParts,
-  { item }: FoundSession,
-  { events, ids }: Pick<Sending, 'events' | 'ids'>,
-): Promise<SystemMessage | undefined> {
+function systemMessageOf(model: string, { events, ids }: Pick<Sending, 'events' | 'ids'>): SystemMessage | undefined {
   const at = events.findIndex(({ type }) => type === 'system.message');
   const event = events[at];
   if (event?.type !== 'system.message') return undefined;
@@ -181,14 +199,13 @@ async function systemMessageOf(
   if (at !== events.length - 1) throw refuse('it must be the last event of a request, and the only one of its type');
   const before = events[at - 1]?.type;
   if (before === undefined || !ACCOMPANIED.has(before)) throw refuse(`it must follow a ${[...ACCOMPANIED].join(', ')}`);
-  const { id: model } = (await stored.sessionAgent(item.agent)).model;
   if (!findFacts(model)?.systemMessages)
     throw refuse(`model ${model} takes no system messages`, 'model_does_not_support_mid_conversation_system');
   const text = event.content.map((block) => block.text).join('\n');
   if (text.trim() === '') throw refuse('it has no text');
   if (text.length > LONGEST_SYSTEM_MESSAGE)
     throw refuse(`it has ${text.length} characters: give at most ${LONGEST_SYSTEM_MESSAGE}`);
-  return { id: ids[at]!, text };
+  return { id: ids[at] ?? '', text };
 }
 
 const ACCOMPANIED: ReadonlySet<SentEvent['type']> = new Set([
@@ -367,7 +384,9 @@ async function openTurn(
     workerTools: ports.workerTools,
   });
   if (!item.isStarted) await sessions.noteStart(session, by);
-  const more = { ...(goalOnce && { goalOnce }), ...(system && { systemMessage: system }) };
+  // A workflow that began with another agent takes these with the message.
+  const changes = item.hasNewAgent ? changesOfAgent(ifNew) : {};
+  const more = { ...changes, ...(goalOnce && { goalOnce }), ...(system && { systemMessage: system }) };
   const facts = { session, messageId: id, ifNew, querySource: 'api', ...more } as const;
   await ports.as(by).start(prompt, facts);
   await sessions.noteStarted(session, by);

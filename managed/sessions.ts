@@ -1,28 +1,30 @@
 // Session resources (G20–G28). The log holds what requests set; status and usage come from the
 // workflow and the transcript. A session without messages has no workflow (G3).
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type {
   BetaManagedAgentsSession,
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
+import { present } from '../client/faces/basics.ts';
 import { optionsProblem } from '../client/faces/options.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { RunOptions, SessionId } from '../client/faces/types.ts';
+import type { Hash, RunOptions, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
 import { optionsOfAgent } from './agent-options.ts';
-import type { Agents } from './agents.ts';
+import { type Agents, type Overrides, withOverrides } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
-import { type Environments, reachesServers } from './environments.ts';
+import { type Environments, refuseWithoutServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
-import { formatTime } from './ids.ts';
+import { formatTime, newId } from './ids.ts';
 import type { ManagedStore, SessionItem } from './log/stored.ts';
 import { outcomeProblem, showOutcome } from './events/outcome-parts.ts';
 import type { EventFact } from './events/parts.ts';
 import type { FileResources } from './files/file-resources.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
 import type { Timeline, Timelines } from './events/timelines.ts';
-import { diffLabels, earlyUpdates, noteUpdate } from './events/updates.ts';
+import { diffLabels, earlyUpdates, noteUpdate, withNewAgents } from './events/updates.ts';
 import { attachMemoryStores } from './memory/attach.ts';
 import type { MemoryStores } from './memory/stores.ts';
 import type { ResourceParams } from './shapes/files.ts';
@@ -30,13 +32,14 @@ import { chooseSkills, readSkills } from './skills/attach.ts';
 import type { SkillResources } from './skills/skill-resources.ts';
 import { sortByCreation } from './pages.ts';
 import type { ManagedPorts } from './ports.ts';
-import { rosterOf } from './rosters.ts';
+import { refuseRoster, rosterOf } from './rosters.ts';
 import {
   endOutside,
   type Extension,
   type FoundSession,
   isAtBudget,
   isTakingUpLabels,
+  isWaiting,
   outcomesOf,
   perdureFacts,
   statusOf,
@@ -45,6 +48,9 @@ import { isWithin, type sessionCreate, type sessionList, type sessionUpdate } fr
 
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
+
+/** The body of a creation without the first events. */
+export type NewSession = Omit<z.output<typeof sessionCreate>, 'initial_events'>;
 
 export type SessionParts = {
   readonly ports: ManagedPorts;
@@ -75,35 +81,18 @@ export class Sessions {
     this.#parts = parts;
   }
 
-  /** A repeated request with the same `id` creates nothing new. Throws 404 once it was deleted. */
-  async create(id: string, by: string, body: z.output<typeof sessionCreate>): Promise<void> {
-    refuseUnservedParts(body);
-    const { stored, environments, memoryStores, ports } = this.#parts;
-    const environment = await environments.retrieve(body.environment_id);
-    if (environment.archived_at !== null)
-      throw invalid(`environment_id: environment ${environment.id} is archived`, 'environment_id');
-    const agent = await this.#parts.agents.choose(body.agent);
-    if (agent.mcp_servers.length > 0 && !reachesServers(environment.config))
-      throw invalid(
-        `environment_id: environment ${environment.id} has no network and the agent has MCP servers: allow_mcp_servers lets sessions reach these`,
-        'environment_id',
-      );
-    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
-    const budget = body.budget?.max_list_cost.amount;
-    if (budget !== undefined) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
-    const requested = body.resources ?? [];
+  /**
+   * A repeated request with the same `id` creates nothing new. `deployment`: the one that creates
+   * the session. Throws 404 once it was deleted.
+   */
+  async create(id: string, by: string, body: NewSession, deployment?: string): Promise<void> {
+    const { stored, ports } = this.#parts;
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
-    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
-    const { workerTools } = ports;
-    const skills = await readSkills(stored.skills, agent.skills);
-    const options = optionsOfAgent(agent, environment, { session: id, cwd: '/', resources, skills, workerTools });
-    if (skills.length > 0) requireReader(options);
-    const problem = optionsProblem(options);
-    if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
+    const { agent, environment, resources } = await this.#choose(id, body, isRepeated);
     const isCloud = environment.config.type === 'cloud';
-    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud) throw invalid(ELSEWHERE, 'resources');
+    const budget = body.budget?.max_list_cost.amount;
     const hash = await stored.putSessionAgent(agent);
-    if (!isRepeated) await this.#attach(id, by, agent, requested);
+    if (!isRepeated) await this.#attach(id, by, agent, body.resources ?? []);
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -118,12 +107,54 @@ export class Sessions {
       ...(resources.length > 0 && { resources }),
       ...(budget !== undefined && { budget }),
       ...(isCloud && { hasFiles: true }),
+      ...(deployment !== undefined && { deployment }),
       isStarted: false,
     };
     await stored.sessionLog(id).append(by, (all, deleted) => {
       if (deleted.has(id)) throw notFound('Session', id);
       return all.has(id) ? null : { id, item };
     });
+  }
+
+  /** Checks what sessions are to be created of, and creates none. Throws ManagedError. */
+  async check(body: NewSession): Promise<BetaManagedAgentsSessionAgent> {
+    const { agent } = await this.#choose(newId('sesn'), body, false);
+    await this.#parts.files.check(body.resources ?? []);
+    return agent;
+  }
+
+  /** Returns what the session is made of. Throws ManagedError. */
+  async #choose(id: string, body: NewSession, isRepeated: boolean) {
+    refuseUnservedParts(body);
+    const { environments, memoryStores } = this.#parts;
+    const environment = await environments.requireOpen(body.environment_id);
+    const agent = await this.#parts.agents.choose(body.agent);
+    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
+    if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
+    const requested = body.resources ?? [];
+    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
+    await this.#refuseWrongAgent(agent, environment, { session: id, resources });
+    const isCloud = environment.config.type === 'cloud';
+    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud)
+      throw invalid(ELSEWHERE, 'resources', 'self_hosted_resources_unsupported');
+    return { agent, environment, resources };
+  }
+
+  /** Throws ManagedError for an agent whose runs could not open in the environment. */
+  async #refuseWrongAgent(
+    agent: BetaManagedAgentsSessionAgent,
+    environment: BetaEnvironment,
+    place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources'>,
+  ): Promise<void> {
+    if ([agent, ...rosterOf(agent)].some(({ mcp_servers }) => mcp_servers.length > 0))
+      refuseWithoutServers(environment);
+    const { stored, ports } = this.#parts;
+    const skills = await readSkills(stored.skills, agent.skills);
+    const { workerTools } = ports;
+    const options = optionsOfAgent(agent, environment, { ...place, cwd: '/', skills, workerTools });
+    if (skills.length > 0) requireReader(options);
+    const problem = optionsProblem(options);
+    if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
   }
 
   /** Attaches files and skills to a session that is about to be created. Throws ManagedError. */
@@ -190,7 +221,7 @@ export class Sessions {
       archived_at: item.archivedAt === null ? null : formatTime(item.archivedAt),
       budget: item.budget === undefined ? null : budgetOf(item.budget),
       created_at: formatTime(item.createdAt),
-      deployment_id: null,
+      deployment_id: item.deployment ?? null,
       environment_id: item.environment,
       metadata: { ...item.metadata },
       outcome_evaluations: outcomes.map((one) => showOutcome(one, bodies)),
@@ -209,18 +240,21 @@ export class Sessions {
     refuseUnservedParts(body);
     const { budget } = body;
     const amount = budget?.max_list_cost.amount;
+    const agent = body.agent && (await this.#changeAgent(id, body.agent));
     const hadWorkflow = budget === undefined || (await this.#changeBudget(id, by, amount));
-    const before = await this.#tellLabels(id, by, body);
+    const changes = { ...body, agent };
+    const before = await this.#tellLabels(id, by, changes);
     await this.change(id, by, (current) => {
       refuseArchived(id, current);
       const { budget: currentBudget, ...item } = current;
       const nextBudget = budget === undefined ? currentBudget : amount;
-      const changed = diffLabels(current, body);
+      const changed = diffLabels(current, changes);
       const update = { ...changed, ...(nextBudget !== currentBudget && { budget: nextBudget ?? null }) };
       return {
         ...item,
         ...(nextBudget !== undefined && { budget: nextBudget }),
         ...changed,
+        ...(changed.agent !== undefined && { hasNewAgent: true }),
         ...(before === null && noteUpdate(item, update, this.#parts.ports.now())),
       };
     });
@@ -231,17 +265,41 @@ export class Sessions {
   }
 
   /**
+   * Returns the hash of the session's agent with other tools and servers, whose options the next
+   * message brings. Throws ManagedError unless the session is at rest.
+   */
+  async #changeAgent(id: string, changes: Overrides): Promise<Hash> {
+    const { stored } = this.#parts;
+    const found = await this.find(id);
+    const { item } = found;
+    refuseArchived(id, item);
+    if (statusOf(found) !== 'idle' || isWaiting(found) || isAtBudget(found))
+      throw invalid(
+        `Session ${id} has a turn under way: interrupt it, then change the agent`,
+        'agent',
+        'session_not_idle',
+      );
+    const own = await stored.sessionAgent(item.agent);
+    const agent = withOverrides(own, changes);
+    await this.#refuseWrongAgent(agent, await this.environmentOf(item), {
+      session: id,
+      ...present({ resources: item.resources }),
+    });
+    return isDeepStrictEqual(agent, own) ? item.agent : stored.putSessionAgent(agent);
+  }
+
+  /**
    * Tells the session's workflow of labels before they change, so that each stored change has its
    * event. Returns the workflow as it was; null without one. Throws ManagedError, ClientProblem.
    */
   async #tellLabels(
     id: string,
     by: string,
-    body: z.output<typeof sessionUpdate>,
+    changes: Parameters<typeof diffLabels>[1],
   ): Promise<FoundSession['description']> {
     const { item, description } = await this.find(id);
     refuseArchived(id, item);
-    const labels = diffLabels(item, body);
+    const labels = diffLabels(item, changes);
     if (description?.status === 'open' && Object.keys(labels).length > 0)
       await this.#parts.ports.relabel(id as SessionId, labels, by);
     return description;
@@ -408,25 +466,17 @@ export class Sessions {
     const { id, description } = found;
     const { timelines } = this.#parts;
     const timeline = description === null ? await timelines.upTo(id, null) : await timelines.newest(id);
-    const { name } = await this.#parts.stored.sessionAgent(found.item.agent);
+    const { stored } = this.#parts;
+    const { name } = await stored.sessionAgent(found.item.agent);
     const own = timeline.facts.map((fact) => withAgentName(fact, name));
-    const facts = [...earlyUpdates(id, found.item, own[0]), ...own];
+    const all = [...earlyUpdates(id, found.item, own[0]), ...own];
+    const facts = await withNewAgents(all, (hash) => stored.sessionAgent(hash));
     return { ...timeline, facts: [...facts, ...endOutside(found, facts)] };
   }
 }
 
 const ELSEWHERE =
   'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
-
-/** Threads work on the workers of this deployment alone (G68). */
-function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
-  if (config.type === 'self_hosted')
-    throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
-  const served = rosterOf(agent).find(
-    ({ id, mcp_servers, skills }) => mcp_servers.length > 0 || (skills.length > 0 && id !== agent.id),
-  );
-  if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
-}
 
 /** A model reads its skills by a tool. Throws ManagedError. */
 function requireReader({ tools = [] }: RunOptions): void {
@@ -456,7 +506,7 @@ function isChosen(item: SessionItem, query: z.output<typeof sessionList>): boole
     (include_archived === true || item.archivedAt === null) &&
     (agent_id === undefined || agent_id === item.agentId) &&
     (agent_version === undefined || agent_version === item.agentVersion) &&
-    deployment_id === undefined &&
+    (deployment_id === undefined || deployment_id === item.deployment) &&
     (memory_store_id === undefined || attachesStore(item, memory_store_id)) &&
     isWithin(item.createdAt * 1000, query)
   );
@@ -469,12 +519,6 @@ const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
 /** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
-function refuseUnservedParts(body: {
-  readonly vault_ids?: unknown;
-  readonly agent?: unknown;
-  readonly environment_id?: string;
-}): void {
+function refuseUnservedParts(body: { readonly vault_ids?: unknown }): void {
   if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
-  if (body.environment_id === undefined && isPresent(body.agent))
-    throw unsupported('agent', 'a session’s agent cannot be changed yet: create another session');
 }

@@ -92,6 +92,16 @@ export const servedRoutes = [
   route('files.retrieveMetadata', 'get', '/files/{file_id}', 'look'),
   route('files.download', 'get', '/files/{file_id}/content', 'look'),
   route('files.delete', 'delete', '/files/{file_id}', 'steer'),
+  route('deployments.create', 'post', '/deployments', 'steer'),
+  route('deployments.list', 'get', '/deployments', 'look'),
+  route('deployments.retrieve', 'get', '/deployments/{deployment_id}', 'look'),
+  route('deployments.update', 'post', '/deployments/{deployment_id}', 'steer'),
+  route('deployments.archive', 'post', '/deployments/{deployment_id}/archive', 'steer'),
+  route('deployments.pause', 'post', '/deployments/{deployment_id}/pause', 'steer'),
+  route('deployments.unpause', 'post', '/deployments/{deployment_id}/unpause', 'steer'),
+  route('deployments.run', 'post', '/deployments/{deployment_id}/run', 'steer'),
+  route('deploymentRuns.list', 'get', '/deployment_runs', 'look'),
+  route('deploymentRuns.retrieve', 'get', '/deployment_runs/{deployment_run_id}', 'look'),
   route('skills.create', 'post', '/skills', 'steer'),
   route('skills.list', 'get', '/skills', 'look'),
   route('skills.retrieve', 'get', '/skills/{skill_id}', 'look'),
@@ -110,6 +120,7 @@ export const ownRoutes = [
   route('perdure.environments.keys', 'post', '/x/perdure/environments/{environment_id}/keys', 'steer'),
   route('perdure.refused', 'get', '/x/perdure/sessions/{session_id}/refused', 'look'),
   route('perdure.fence', 'get', '/x/perdure/sessions/{session_id}/fence', null, anyWorker),
+  route('perdure.fenced', 'post', '/x/perdure/sessions/{session_id}/fence', null, anyWorker),
 ] as const;
 
 export type ServedRoute = (typeof servedRoutes)[number] | (typeof ownRoutes)[number];
@@ -120,8 +131,6 @@ export type RefusedPaths = { readonly capability: string; readonly paths: readon
 
 export const refusedPaths: readonly RefusedPaths[] = [
   { capability: 'vaults', paths: ['/vaults', '/vaults/*'] },
-  { capability: 'deployments', paths: ['/deployments', '/deployments/*'] },
-  { capability: 'deploymentRuns', paths: ['/deployment_runs', '/deployment_runs/*'] },
   { capability: 'messages', paths: ['/messages', '/messages/*'] },
   { capability: 'completions', paths: ['/complete'] },
   { capability: 'dreams', paths: ['/dreams', '/dreams/*'] },

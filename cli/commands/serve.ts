@@ -127,8 +127,11 @@ async function mountManaged({ env, say }: Cli, root: string, options: ManagedOpt
     import('../../managed/app.ts'),
     import('../../managed/ports.ts'),
   ]);
-  return (opened, ports) => (access) =>
-    managedApp(managedPorts(opened, ports, { root, env, log: say, ...options }), access);
+  return (opened, ports) => (access) => {
+    const app = managedApp(managedPorts(opened, ports, { root, env, log: say, ...options }), access);
+    app.keepFiring();
+    return app;
+  };
 }
 
 async function printToken(cli: Cli, others: object): Promise<number> {

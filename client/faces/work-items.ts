@@ -13,5 +13,15 @@ export {
   takeLease,
   WorkQueues,
 } from '../../store/sandbox/queue.ts';
-export { findOffer, keepRefused, offerCall, readRefused, showingOf, wasOffered } from '../../store/sandbox/offers.ts';
+export {
+  beginRun,
+  findOffer,
+  isUnbegun,
+  keepRefused,
+  offerCall,
+  readRefused,
+  recordFenced,
+  showingOf,
+  wasOffered,
+} from '../../store/sandbox/offers.ts';
 export { LEASE_ACTIVITY, LEASE_TYPE, leaseId } from '../../workflows/contract/lease.ts';

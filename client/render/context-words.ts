@@ -111,7 +111,7 @@ export const PLAIN_ACTIONS = {
   repair: 'repaired',
   snip: 'entries taken out of the model’s view',
   move: 'moved to another host',
-  relabel: 'title or metadata changed',
+  relabel: 'title, metadata or tools changed',
 } as const;
 
 function actionText({ action, limits = {}, rules = {}, changes = {}, untold = [], rewound }: SteeringRecord): string {

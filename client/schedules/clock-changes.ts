@@ -191,8 +191,8 @@ function firstWith(offset: (time: number) => number, after: number, early: numbe
   return from * SECOND;
 }
 
-/** Returns a function that tells how far the zone's clock is ahead of UTC. */
-function offsetsOf(timeZone: string): (time: number) => number {
+/** Returns a function that tells how many milliseconds the zone's clock is ahead of UTC. */
+export function offsetsOf(timeZone: string): (time: number) => number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
   return (time) => {
     const [, sign = '+', hours = '0', minutes = '0', seconds = '0'] =

@@ -34,8 +34,11 @@ const SHORT: ReadonlyMap<string, string> = new Map([
 const LONGEST = 1_000;
 const EXAMPLE = 'give minute, hour, day of the month, month and day of the week, such as "0 6 * * 1"';
 
-/** Returns a sentence that says what is wrong with a cron expression, or undefined. */
-export function cronProblem(cron: string): string | undefined {
+/**
+ * Returns a sentence that says what is wrong with a cron expression, or undefined. `either`: a day
+ * of the month or of the week is enough where both are named.
+ */
+export function cronProblem(cron: string, either = false): string | undefined {
   const subject = `the cron expression ${JSON.stringify(cron.slice(0, 80))}`;
   const text = cron.trim();
   if (text.length > LONGEST) return `${subject} has ${text.length} characters: give at most ${LONGEST}`;
@@ -50,6 +53,7 @@ export function cronProblem(cron: string): string | undefined {
   const read = FIELDS.map((rules, at) => readField(rules, parts[at] ?? ''));
   const wrong = read.find((values) => typeof values === 'string');
   if (wrong !== undefined) return `${subject}: ${wrong}`;
+  if (either && namesBothDays(cron)) return undefined;
   const why = daysProblem(parts, read as readonly ReadonlySet<number>[]);
   return why === undefined ? undefined : `${subject} ${why}`;
 }
@@ -74,11 +78,16 @@ export function readCron(cron: string): CronTimes {
   return { minutes: values(0), hours: values(1), days: values(2), months: values(3), weekdays };
 }
 
+/** Tells whether an expression of five fields names days of the month and of the week. */
+export function namesBothDays(cron: string): boolean {
+  const [, , monthDay = '', , weekDay = ''] = cron.trim().split(/\s+/);
+  return !monthDay.startsWith('*') && !weekDay.startsWith('*');
+}
+
 function daysProblem(parts: readonly string[], read: readonly ReadonlySet<number>[]): string | undefined {
-  const [, , monthDay = '', , weekDay = ''] = parts;
   const [, , days = new Set<number>(), months = new Set<number>()] = read;
   // Cron fires when either fits and Temporal when both do, so people would expect different days.
-  if (!monthDay.startsWith('*') && !weekDay.startsWith('*'))
+  if (namesBothDays(parts.join(' ')))
     return 'names days of the month and of the week: give one of them, and * for the other';
   const isThere = [...months].some((month) => Math.min(...days) <= (DAYS_OF_MONTHS[month - 1] ?? 0));
   return isThere ? undefined : 'names a day that none of its months has';

@@ -7,6 +7,7 @@ import type {
   Bodies,
   CallJudgement,
   Entry,
+  Hash,
   MessageBody,
   SessionLabels,
   Spend,
@@ -27,6 +28,8 @@ export type EventFact = {
   readonly entry: Entry | null;
   /** The id of the call whose wait it ended. */
   readonly settles?: string | undefined;
+  /** The hash of the session's agent after a change, which the event is to have. */
+  readonly agent?: Hash | undefined;
   make(bodies: Bodies): Event;
 };
 
@@ -35,6 +38,7 @@ export type Part = {
   readonly id: string;
   readonly type: Event['type'];
   readonly settles?: string;
+  readonly agent?: Hash | undefined;
   make(about: { readonly id: string; readonly processed_at: string }, bodies: Bodies): Event;
 };
 

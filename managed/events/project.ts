@@ -1,6 +1,7 @@
 // The projector: a pure function from transcript entries to API events (G1, G29–G34). Ids and times
 // derive from the entries, so every process produces the same bytes. The parts of an entry have a
 // fixed order, and times strictly increase.
+import { present } from '../../client/faces/basics.ts';
 import { addSpend, noSpend } from '../../client/faces/contract.ts';
 import { rewoundIn } from '../../client/faces/stored.ts';
 import type { Entry, GradedNotice, Notice, Outcome, SystemMessage } from '../../client/faces/types.ts';
@@ -53,8 +54,9 @@ function projectEntry(before: Projection, entry: Entry): Projected {
     const at = Math.max(lastAt + 1, time * 1000);
     lastAt = at;
     const about = { id: part.id, processed_at: formatMicros(at) };
-    const { id, type, settles } = part;
-    return { id, type, at, entry, ...(settles && { settles }), make: (bodies) => part.make(about, bodies) };
+    const { id, type, settles, agent } = part;
+    const more = present({ settles, agent });
+    return { id, type, at, entry, ...more, make: (bodies) => part.make(about, bodies) };
   });
   return { projection: { ...timed, ...next, lastAt, position: before.position + 1 }, facts };
 }

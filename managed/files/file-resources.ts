@@ -175,14 +175,14 @@ export class FileResources {
    * attaches nothing twice. Throws ManagedError.
    */
   async attachAll(session: string, by: string, resources: readonly ResourceParams[]): Promise<void> {
-    for (const [at, file] of await this.#check(resources)) {
+    for (const [at, file] of await this.check(resources)) {
       const id = fileId(session, 'resource', at);
       await this.#attach(session, id, by, file, `resources.${at}.`);
     }
   }
 
-  /** Returns the files among the resources with their places. */
-  async #check(resources: readonly ResourceParams[]): Promise<readonly (readonly [at: number, file: FileResource])[]> {
+  /** Returns the files among the resources with their places. Throws ManagedError. */
+  async check(resources: readonly ResourceParams[]): Promise<readonly (readonly [at: number, file: FileResource])[]> {
     const mounts: string[] = [];
     const files = [...resources.entries()]
       .filter(([, { type }]) => type !== 'memory_store')
@@ -224,7 +224,8 @@ export class FileResources {
 
   async #source({ file_id: id }: FileResource, param: string): Promise<FileItem> {
     const item = (await this.#files.log.read()).get(id);
-    if (!item) throw invalid(`${param}: file ${JSON.stringify(id.slice(0, 80))} was not found`, param);
+    const why = `${param}: file ${JSON.stringify(id.slice(0, 80))} was not found`;
+    if (!item) throw invalid(why, param, NOT_FOUND);
     return item;
   }
 
@@ -242,8 +243,9 @@ export class FileResources {
 }
 
 const CODE = 'file_not_downloadable';
+const NOT_FOUND = 'file_not_found';
 
-const fileNotFound = (id: string) => notFound('File', id, 'file_not_found');
+const fileNotFound = (id: string) => notFound('File', id, NOT_FOUND);
 
 const isOutput = (item: FileItem, session: string, { path, blob }: CapturedFile): boolean =>
   item.session === session && item.output === path && item.blob === blob;

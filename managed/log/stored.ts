@@ -2,6 +2,8 @@
 // log names them by their hash and the bodies are values of the store.
 import { randomBytes } from 'node:crypto';
 import type { BetaManagedAgentsAgent } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { BetaManagedAgentsDeployment } from '@anthropic-ai/sdk/resources/beta/deployments';
+import type { BetaManagedAgentsDeploymentRun } from '@anthropic-ai/sdk/resources/beta/deployment-runs';
 import type { BetaEnvironment } from '@anthropic-ai/sdk/resources/beta/environments';
 import type { BetaManagedAgentsMemoryStore } from '@anthropic-ai/sdk/resources/beta/memory-stores';
 import type {
@@ -36,6 +38,8 @@ export type SessionItem = {
   readonly agentId: string;
   readonly agentVersion: number;
   readonly agent: Hash;
+  /** Whether that differs from the one that the session's workflow began with (G27). */
+  readonly hasNewAgent?: true;
   /** What is attached to the session; absent where nothing is. */
   readonly resources?: readonly BetaManagedAgentsMemoryStoreResource[];
   /** Cents of US dollars (G69); absent without a budget. */
@@ -53,6 +57,8 @@ export type SessionItem = {
   readonly archivedThreads?: Readonly<Record<string, number>>;
   /** The newest outcome that was sent: its event, and its description. */
   readonly outcome?: { readonly event: string; readonly description: MessageBody };
+  /** The deployment that created the session; absent where a request did. */
+  readonly deployment?: string;
   /** Whether a workflow was started: a session without messages has none (G3). */
   readonly isStarted: boolean;
 };
@@ -64,6 +70,46 @@ export type SessionUpdate = SessionLabels & { readonly at: number; readonly budg
 
 export type MemoryStoreItem = Omit<BetaManagedAgentsMemoryStore, 'id' | 'type'>;
 
+/** The parts of each session that a deployment creates. */
+export type DeploymentConfig = Pick<
+  BetaManagedAgentsDeployment,
+  'agent' | 'environment_id' | 'initial_events' | 'resources' | 'budget'
+>;
+
+export type RunError = NonNullable<BetaManagedAgentsDeploymentRun['error']>;
+
+/** Times in milliseconds since the epoch. `config`: hash of a DeploymentConfig. */
+export type DeploymentItem = {
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly archivedAt: number | null;
+  readonly name: string;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly agentId: string;
+  readonly config: Hash;
+  readonly schedule: { readonly expression: string; readonly timezone: string } | null;
+  /** Why nothing fires; null while the schedule does. */
+  readonly paused: 'manual' | RunError['type'] | null;
+  /** Firings up to this moment are claimed, or are left out. */
+  readonly firedUntil: number;
+  readonly lastRunAt: number | null;
+};
+
+/**
+ * A run of a deployment, which is claimed before its session is created. `scheduledAt`: null for a
+ * manual run.
+ */
+export type DeploymentRunItem = {
+  readonly createdAt: number;
+  readonly deployment: string;
+  readonly agent: DeploymentConfig['agent'];
+  readonly config: Hash;
+  readonly scheduledAt: number | null;
+  /** Absent until the run is over; null when its session has the first events. */
+  readonly error?: RunError | null;
+};
+
 /** Hashes of the keys of a self-hosted environment. */
 export type EnvironmentKeysItem = { readonly hashes: readonly string[] };
 
@@ -72,6 +118,8 @@ const SHARDS = 16;
 /** Milliseconds for which lists reuse what was read. */
 export const LIST_AGE_MS = 1_000;
 const MOST_VALUES = 500;
+/** Runs of deployments that are remembered, the newest. */
+const MOST_RUNS = 10_000;
 /** Memory stores whose memories are kept in mind. */
 const MOST_OPEN_STORES = 100;
 
@@ -80,6 +128,8 @@ export class ManagedStore {
   readonly environments: ResourceLog<EnvironmentItem>;
   readonly environmentKeys: ResourceLog<EnvironmentKeysItem>;
   readonly memoryStores: ResourceLog<MemoryStoreItem>;
+  readonly deployments: ResourceLog<DeploymentItem>;
+  readonly deploymentRuns: ResourceLog<DeploymentRunItem>;
   readonly skills: Skills;
   readonly #sessions: readonly ResourceLog<SessionItem>[];
   readonly #memories = new RecentMap<string, Memories>(MOST_OPEN_STORES);
@@ -96,6 +146,8 @@ export class ManagedStore {
     this.environmentKeys = new ResourceLog({ store, name: 'environment-keys', now });
     this.skills = new Skills(store, now);
     this.memoryStores = new ResourceLog({ store, name: MEMORY_STORES, now });
+    this.deployments = new ResourceLog({ store, name: 'deployments', now });
+    this.deploymentRuns = new ResourceLog({ store, name: 'deployment-runs', now, forget: forgetRuns });
     this.#sessions = Array.from({ length: SHARDS }, (_, n) => new ResourceLog({ store, name: `sessions-${n}`, now }));
   }
 
@@ -132,6 +184,14 @@ export class ManagedStore {
     return this.#get<BetaManagedAgentsSessionAgent>(hash);
   }
 
+  async putDeployment(config: DeploymentConfig): Promise<Hash> {
+    return this.#put(config);
+  }
+
+  deployment(hash: Hash): Promise<DeploymentConfig> {
+    return this.#get<DeploymentConfig>(hash);
+  }
+
   /** Returns the key that seals cursors; all servers of the store have the same. */
   secret(): Promise<Uint8Array> {
     return (this.#secret ??= this.#readSecret());
@@ -159,3 +219,7 @@ export class ManagedStore {
     return value as T;
   }
 }
+
+/** The first of them are the oldest. */
+const forgetRuns = (all: Resources<DeploymentRunItem>): readonly string[] =>
+  all.size <= MOST_RUNS ? [] : [...all.keys()].slice(0, all.size - MOST_RUNS);

@@ -97,6 +97,6 @@ const show = (id: string, item: MemoryStoreItem): BetaManagedAgentsMemoryStore =
   ...item,
 });
 
-const missing = (id: string): ManagedError => notFound('Memory store', id);
+const missing = (id: string): ManagedError => notFound('Memory store', id, 'memory_store_not_found');
 const archived = (id: string): ManagedError =>
   invalid(`memory store ${id} is archived: it can be read and deleted alone`, undefined, 'memory_store_archived');

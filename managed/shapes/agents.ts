@@ -121,8 +121,8 @@ const identity = z.discriminatedUnion('type', [
 ]);
 
 export const system = z.string().max(LONGEST_SYSTEM);
-const name = z.string().min(1).max(256);
-const description = z.string().max(2_048).nullable().optional();
+export const name = z.string().min(1).max(256);
+export const description = z.string().max(2_048).nullable().optional();
 
 const disabled = z.strictObject({ type: z.literal('disabled') });
 const enabled = z.strictObject({ type: z.literal('enabled') });

@@ -5,13 +5,14 @@ import { mcpServers, model, pageQuery, skills, system, tools } from './agents.ts
 import { resources } from './files.ts';
 import { flag, metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
 
-const MOST_EVENTS = 50;
+export const MOST_EVENTS = 50;
 const MOST_BLOCKS = 1_000;
 
 const version = z.int().min(1).optional();
+export const agentReference = z.strictObject({ type: z.literal('agent'), id: z.string(), version });
 const agent = z.union([
   z.string(),
-  z.strictObject({ type: z.literal('agent'), id: z.string(), version }),
+  agentReference,
   z.strictObject({
     type: z.literal('agent_with_overrides'),
     id: z.string(),
@@ -96,7 +97,7 @@ const toolResult = z.strictObject({
   is_error: z.boolean().nullable().optional(),
 });
 
-const systemMessage = z.strictObject({
+export const systemMessage = z.strictObject({
   type: z.literal('system.message'),
   content: z.array(text).min(1).max(MOST_BLOCKS),
 });
@@ -119,7 +120,7 @@ const title = z.string().max(500).nullable().optional();
 /** Cents, without leading zeros: up to a million US dollars. */
 const amount = z.string().regex(/^(?:0|[1-9]\d{0,7}|100000000)$/, 'give whole cents from "0" to "100000000"');
 
-const budget = z.strictObject({
+export const budget = z.strictObject({
   type: z.literal('limit'),
   max_list_cost: z.strictObject({ amount, currency: z.literal('USD') }),
 });
@@ -139,7 +140,7 @@ export const sessionCreate = z.strictObject({
 });
 
 export const sessionUpdate = z.strictObject({
-  agent: z.unknown().optional(),
+  agent: z.strictObject({ mcp_servers: mcpServers.optional(), tools: tools.optional() }).optional(),
   budget: budget.nullable().optional(),
   metadata: metadataPatch.nullable().optional(),
   title,
@@ -147,7 +148,7 @@ export const sessionUpdate = z.strictObject({
 });
 
 const order = z.enum(['asc', 'desc']).optional();
-const times = {
+export const times = {
   'created_at[gt]': moment.optional(),
   'created_at[gte]': moment.optional(),
   'created_at[lt]': moment.optional(),

@@ -21,4 +21,6 @@ export const workList = pageQuery;
 
 export const keyCreate = z.strictObject({ only: z.boolean().optional() });
 
-export const fence = z.strictObject({ call: z.string().max(100) });
+export const fence = z.strictObject({ call: z.string().max(100), run: z.string().max(100).optional() });
+
+export const fenced = z.strictObject({ tools: z.array(z.string().max(200)).max(1_000) });

@@ -1,6 +1,6 @@
 // Handlers of work items, for workers of self-hosted environments and for people.
 import type { BetaSelfHostedWork } from '@anthropic-ai/sdk/resources/beta/environments';
-import { wasOffered } from '../../client/faces/work-items.ts';
+import { beginRun, recordFenced, wasOffered } from '../../client/faces/work-items.ts';
 import { invalid, ManagedError } from '../errors.ts';
 import { formatTime } from '../ids.ts';
 import { type ListRequest, pageOf } from '../pages.ts';
@@ -100,18 +100,27 @@ export function workHandlers(parts: Parts) {
       return { data: await showRefused(parts.ports.store, session) };
     },
     'perdure.fence': async (request) => {
-      const { call: id } = parseQuery(shapes.fence, request.query);
+      const { call: id, run } = parseQuery(shapes.fence, request.query);
       const lease = request.lease!;
       const found = await parts.sessions.find(lease.session);
       const { projection } = await parts.sessions.timeline(found);
       const call = openCall(projection, id);
+      const { store } = parts.ports;
       const mayRun =
         call !== undefined &&
         !call.isStopping &&
         (await isLive(parts, lease)) &&
-        (await wasOffered(parts.ports.store, { session: lease.session, ...call }, lease));
+        (await wasOffered(store, { session: lease.session, ...call }, lease));
       if (!mayRun) throw new ManagedError(403, `Not run: call ${id} is over, or your lease is`);
+      if (run !== undefined && !(await beginRun(store, { session: lease.session, ...call }, lease, run)))
+        throw new ManagedError(403, `Not run: call ${id} has begun already`);
       return { type: 'fence', call: id, idempotency_key: `${lease.session}.${id}` };
+    },
+    'perdure.fenced': async (request) => {
+      const { tools } = parseBody(shapes.fenced, request.body);
+      const lease = request.lease!;
+      await recordFenced(parts.ports.store, lease.session, lease, tools);
+      return { type: 'fenced', tools };
     },
   } satisfies Partial<Record<ServedName, Handler>>;
 }

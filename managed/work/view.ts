@@ -3,7 +3,14 @@
 import { present } from '../../client/faces/basics.ts';
 import { isOfWorker, placeInName } from '../../client/faces/outside.ts';
 import type { Store, WorkItem } from '../../client/faces/types.ts';
-import { offerCall, recordStream, refuseLease, stateOf, type WorkQueues } from '../../client/faces/work-items.ts';
+import {
+  isUnbegun,
+  offerCall,
+  recordStream,
+  refuseLease,
+  stateOf,
+  type WorkQueues,
+} from '../../client/faces/work-items.ts';
 import { randomName } from '../../system/random-name.ts';
 import type { EventFact, OpenWait } from '../events/parts.ts';
 import type { Timeline } from '../events/timelines.ts';
@@ -81,8 +88,8 @@ export async function streamToWorker(
 }
 
 /**
- * Offers a call to a lease. A call that may be shown once is offered to one live lease. Returns
- * false for a call that isn't open, and for a lease that ended while the offer was recorded: that
+ * Offers a call to a lease. A call that may be shown once is offered to one live lease, and shown
+ * again where it surely has not begun: what was sent first may be lost. Returns false for a call that isn't open, and for a lease that ended while the offer was recorded: that
  * record is found when the lease is concluded.
  */
 async function offerFact(
@@ -95,7 +102,9 @@ async function offerFact(
   if (open === undefined || open.isStopping) return false;
   const { store, now } = parts.ports;
   const { session, work, g } = lease;
-  return (await offerCall(store, { session, ...open }, { work, g, at: now() })) && isLive(parts, lease);
+  const call = { session, ...open };
+  const isShown = (await offerCall(store, call, { work, g, at: now() })) || (await isUnbegun(store, call, lease));
+  return isShown && isLive(parts, lease);
 }
 
 type LeaseParts = Pick<ViewParts, 'queues'>;

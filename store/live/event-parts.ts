@@ -234,9 +234,13 @@ export const steered = standFor<SteeringRecord>()(
       .optional()
       .describe('options that were set as well, whose values are not told'),
     labels: z
-      .strictObject({ title: z.string().nullable().optional(), metadata: z.record(z.string(), z.string()).optional() })
+      .strictObject({
+        title: z.string().nullable().optional(),
+        metadata: z.record(z.string(), z.string()).optional(),
+        agent: z.string().optional(),
+      })
       .optional()
-      .describe('title and metadata of a managed session, as far as they were changed'),
+      .describe('title, metadata and agent of a managed session, as far as they were changed'),
     rewound: z
       .strictObject({
         from: z.string().describe('the head that was left behind'),

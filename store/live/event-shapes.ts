@@ -118,6 +118,8 @@ export const eventShapes = {
   run_end: { ended: runEnded, head: hash },
 };
 
+export const eventTypes = Object.keys(eventShapes) as readonly (keyof typeof eventShapes)[];
+
 /** A watcher is told with it what became void (L16). */
 export const tombstoneShape = {
   iteration: wholeNumber.nullable(),

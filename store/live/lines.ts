@@ -1,4 +1,5 @@
 // Parses lines of the live channel: the last may not be whole yet, and any may be garbage.
+import { eventTypes } from './event-shapes.ts';
 import type { LiveEvent, LiveFate, LiveHeader, LiveLine } from './events.ts';
 
 /** `end` is the byte after the line. */
@@ -12,38 +13,7 @@ export type FoundLines = {
   readonly garbage: number;
 };
 
-/**
- * Is a record so that a type that is written but not listed here is a compile error: its lines
- * would be lost to every watcher.
- */
-const LINE_TYPES: Readonly<Record<LiveLine['type'], true>> = {
-  header: true,
-  fate: true,
-  run_start: true,
-  user: true,
-  transition: true,
-  notice: true,
-  steered: true,
-  request_start: true,
-  text_delta: true,
-  thinking_delta: true,
-  tool_use: true,
-  web_search: true,
-  tool_start: true,
-  tool_progress: true,
-  tool_end: true,
-  retry: true,
-  reply: true,
-  compaction_start: true,
-  compaction_end: true,
-  collapse_staged: true,
-  collapse_committed: true,
-  microcompact: true,
-  snip: true,
-  hook_start: true,
-  hook_end: true,
-  run_end: true,
-};
+const LINE_TYPES: ReadonlySet<string> = new Set<LiveLine['type']>(['header', 'fate', ...eventTypes]);
 
 /** Parses `bytes`, which were read from byte `from` on, where a line begins. */
 export function parseLines(bytes: Uint8Array, from: number): FoundLines {
@@ -62,7 +32,7 @@ export function parseLines(bytes: Uint8Array, from: number): FoundLines {
 function parseLine(text: string): LiveLine | null {
   try {
     const value = JSON.parse(text) as { type?: unknown } | null;
-    return typeof value?.type === 'string' && Object.hasOwn(LINE_TYPES, value.type) ? (value as LiveLine) : null;
+    return typeof value?.type === 'string' && LINE_TYPES.has(value.type) ? (value as LiveLine) : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

@@ -75,6 +75,40 @@ export async function wasOffered(store: Store, call: ToolCall, lease: LeaseName)
   return offer?.work === lease.work && offer.g === lease.g;
 }
 
+const fencedKey = (session: string, { work, g }: LeaseName): string =>
+  `offers/${keySegment(session)}/fenced.${work}.${g}`;
+
+/** Records the tools about whose calls a lease's worker asks before it runs one. Throws StoreError. */
+export async function recordFenced(
+  store: Store,
+  session: string,
+  lease: LeaseName,
+  tools: readonly string[],
+): Promise<void> {
+  await store.create(fencedKey(session, lease), Buffer.from(JSON.stringify(tools)));
+}
+
+const runKey = (call: ToolCall, lease: LeaseName): string => `${keyFor(call, lease)}.run`;
+
+/** Returns true for the one run that may execute the call, however often it asks. Throws StoreError. */
+export async function beginRun(store: Store, call: ToolCall, lease: LeaseName, run: string): Promise<boolean> {
+  if (showingOf(call.tool) === 'always') return true;
+  const bytes = Buffer.from(JSON.stringify(run));
+  const outcome = await store.create(runKey(call, lease), bytes);
+  return outcome.kind === 'created' || bytes.equals(outcome.bytes);
+}
+
+/**
+ * Tells whether a call that was shown to this lease has surely not begun: its worker asks before it
+ * runs one, and has not asked. Throws StoreError.
+ */
+export async function isUnbegun(store: Store, call: ToolCall, lease: LeaseName): Promise<boolean> {
+  const bytes = await store.read(fencedKey(call.session, lease));
+  const fenced = bytes ? z.array(z.string()).safeParse(parseStored(bytes)).data : undefined;
+  if (!fenced?.includes(call.tool) || !(await wasOffered(store, call, lease))) return false;
+  return (await store.read(runKey(call, lease))) === null;
+}
+
 // Results that were refused because their call had ended, or was not given to who sends them (G50).
 // They change nothing, and are kept as evidence; the model is told of those whose call was
 // concluded as unknown (G58).

@@ -33,6 +33,7 @@ const PAGE_HAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'docs/managed.md': {
     client: `declare const client: import('@anthropic-ai/sdk').Anthropic;`,
     session: 'declare const session: { readonly id: string };',
+    agent: 'declare const agent: { readonly id: string };',
     lookUp: 'declare const lookUp: (input: object) => Promise<string>;',
     token: 'declare const token: () => Promise<string>;',
   },

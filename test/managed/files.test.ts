@@ -233,6 +233,15 @@ test('a request that names a large file many times is refused before any is read
   expect(read).not.toHaveBeenCalled();
 });
 
+test('a message to an archived session is refused as such before its files are looked for (G44 G66)', async () => {
+  const { client, session } = await withSession();
+  await client.beta.sessions.archive(session.id);
+  const document = { type: 'document' as const, source: { type: 'file' as const, file_id: 'file_none' } };
+  const event = { type: 'user.message' as const, content: [document] };
+  const refused = await errorOf(client.beta.sessions.events.send(session.id, { events: [event] }));
+  expect(refused.message).toContain('Cannot send events to archived session');
+});
+
 test('outputs are listed with their session, once each, and downloaded; what changed is another file (G66)', async () => {
   let made: Readonly<Record<string, string>> = { 'a.csv': 'one', 'sub/b.bin': 'two', 'copy.csv': 'one' };
   const outputs = async () => ({

@@ -221,3 +221,88 @@ test('sessions whose servers have one name have each its own tools, and a fork t
   expect(offeredIn((await model.waitForRequest(3)).body)).toEqual(two);
   await until(() => odd.called.length === 1);
 });
+
+test('a server that an update gives a session is there from its next message, and gone after another (G27)', async () => {
+  const { url } = await everythingAt('http');
+  const { client, model, place, worker } = await managed(
+    [
+      reply('First.'),
+      reply([toolUse('mcp__kit__get-sum', { a: 2, b: 3 })]),
+      reply('Second.'),
+      reply([toolUse('mcp__kit__get-sum', { a: 2, b: 3 })]),
+      reply('Third.'),
+    ],
+    { [url]: {} },
+  );
+  const session = await newSession(client, [], [{ type: 'agent_toolset_20260401' }]);
+  await send(client, session, [say('Go.')]);
+  await idleAfter(client, session, 0);
+  const tools = [toolset('kit', unasked)];
+  const { agent } = await client.beta.sessions.update(session, { agent: { tools, mcp_servers: [server('kit', url)] } });
+  process.kill(worker.pid, 'SIGKILL');
+  await worker.status;
+  await readyWorker(place);
+  await send(client, session, [say('Add.')]);
+  const added = await idleAfter(client, session, 1);
+  expect(added.filter(({ type }) => type === 'session.updated')).toMatchObject([{ agent }]);
+  expect(results(added)).toMatchObject([{ is_error: false, text: expect.stringContaining('5') as unknown }]);
+  await client.beta.sessions.update(session, { agent: { tools: [], mcp_servers: [] } });
+  await send(client, session, [say('And?')]);
+  const events = await idleAfter(client, session, 2);
+  expect(events.slice(0, added.length)).toEqual(added);
+  expect(results(events)).toMatchObject([{ is_error: false }, { is_error: true }]);
+  expect(model.requests.map(({ body }) => JSON.stringify(body).includes('mcp__kit__get-sum'))).toEqual([
+    false,
+    true,
+    true,
+    true,
+    true,
+  ]);
+});
+
+test('an agent of a roster calls its own server in its thread, where the session is asked (G54 G68)', async () => {
+  const { url } = await everythingAt('http');
+  const { client, model, place, worker } = await managed(
+    [
+      reply([toolUse('agent', { description: 'Add.', prompt: 'Add.', type: 'Adder' })]),
+      reply([toolUse('mcp__kit__get-sum', { a: 2, b: 3 }), toolUse('mcp__kit__echo', { message: 'one' })]),
+      reply('It is 5.'),
+      reply('Done.'),
+    ],
+    { [url]: {} },
+  );
+  const configs = [{ name: 'get-sum', permission_policy: { type: 'always_allow' as const } }];
+  const adder = await client.beta.agents.create({
+    name: 'Adder',
+    model: 'claude-sonnet-5-5',
+    mcp_servers: [server('kit', url)],
+    tools: [toolset('kit', { configs })],
+  });
+  const multiagent = { type: 'coordinator' as const, agents: [adder.id] };
+  const lead = await client.beta.agents.create({ name: 'Lead', model: 'claude-opus-5-5', multiagent });
+  const { id } = await client.beta.sessions.create({ agent: lead.id, environment_id: 'env_default' });
+  await send(client, id, [say('Go.')]);
+  const asked = await idleAfter(client, id, 0);
+  const [use] = uses(asked);
+  expect([use?.name, last(asked)]).toEqual(['echo', { type: 'requires_action', event_ids: [use?.id] }]);
+  process.kill(worker.pid, 'SIGKILL');
+  await worker.status;
+  await readyWorker(place);
+  await send(client, id, [{ type: 'user.tool_confirmation', tool_use_id: use?.id ?? '', result: 'allow' }]);
+  const events = await idleAfter(client, id, 1);
+  expect(last(events)).toEqual({ type: 'end_turn' });
+  expect(events).toContainEqual(
+    expect.objectContaining({ type: 'agent.thread_message_received', from_agent_name: 'Adder' }),
+  );
+  const [, thread] = (await client.beta.sessions.threads.list(id)).data;
+  const own: Event[] = [];
+  for await (const event of client.beta.sessions.threads.events.list(thread?.id ?? '', { session_id: id }))
+    own.push(event);
+  expect(results(own).map(({ text }) => text)).toEqual([expect.stringContaining('5'), 'Echo: one']);
+  expect(model.requests.map(({ body }) => offeredIn(body).includes('mcp__kit__echo'))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+});

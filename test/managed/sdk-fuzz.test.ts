@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { servedRoutes } from '../../managed/surface.ts';
 import { random, type Random } from '../support/random.ts';
 import { type SdkMethod, sdkMethods } from './sdk-methods.ts';
-import { AGENT, HEADERS, post, stagedManaged } from './staged.ts';
+import { AGENT, HEADERS, post, stagedManaged, text } from './staged.ts';
 
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 1_500);
@@ -26,7 +26,11 @@ async function seeded({ client, ask }: Face) {
   const { memoryStores } = client.beta;
   const { id: store } = await memoryStores.create({ name: 'Notes' });
   const memory = await memoryStores.memories.create(store, { path: '/a', content: 'a' });
-  const ids = { agent: agent.id, environment: own.id, session: session.id, file: file.id };
+  const at = { agent: agent.id, environment_id: 'env_default', initial_events: [text('Go.')] };
+  const deployment = await client.beta.deployments.create({ ...at, name: 'Report' });
+  const { id: run } = await client.beta.deployments.run(deployment.id);
+  const deployments = { deployment: deployment.id, run };
+  const ids = { agent: agent.id, environment: own.id, session: session.id, file: file.id, ...deployments };
   return { ...ids, store, memory: memory.id, version: memory.memory_version_id, key };
 }
 
@@ -36,6 +40,8 @@ const ODD = ['', ' ', '..', '%2e%2e', '__proto__', '\u0000', '💥', 'x'.repeat(
 
 function stringFor({ agent, environment, session, ...own }: Seeded, name: string, dice: Random): string {
   if (dice.nat(9) === 0) return dice.pick(ODD);
+  if (/deployment_?run/i.test(name)) return own.run;
+  if (/deployment/i.test(name)) return own.deployment;
   if (/agent/i.test(name)) return agent;
   if (/environment/i.test(name)) return dice.pick([environment, 'env_default']);
   if (/session|scope/i.test(name)) return session;
@@ -43,6 +49,8 @@ function stringFor({ agent, environment, session, ...own }: Seeded, name: string
   if (/memory_?version/i.test(name)) return own.version;
   if (/memory/i.test(name)) return own.memory;
   if (/file|^ids$/i.test(name)) return own.file;
+  if (name === 'expression') return dice.pick(['0 9 * * 1-5', '* * * * *', '0 0 30 2 *', '@daily']);
+  if (name === 'timezone') return dice.pick(['UTC', 'America/Los_Angeles', '+02:00']);
   if (name === 'path') return dice.pick(['/a', '/a/b', `/n/${dice.nat(99)}`]);
   if (name === 'path_prefix') return dice.pick(['/', '/n/']);
   if (name === 'mount_path') return dice.pick(['/a.csv', 'a/b', '../x']);

@@ -104,7 +104,9 @@ function fitting(checker: ts.TypeChecker, typeOf: (symbol: ts.Symbol) => ts.Type
     }
     if (type.isStringLiteral() || type.isNumberLiteral()) return wrong(value === type.value);
     if (type.flags & ts.TypeFlags.BooleanLiteral) return wrong(String(value) === checker.typeToString(type));
-    if (type.flags & (ts.TypeFlags.String | ts.TypeFlags.TemplateLiteral)) return wrong(typeof value === 'string');
+    // The SDK's `string & {}` is any string.
+    const text = type.isIntersection() ? (type.types[0] as ts.Type) : type;
+    if (text.flags & (ts.TypeFlags.String | ts.TypeFlags.TemplateLiteral)) return wrong(typeof value === 'string');
     if (type.flags & ts.TypeFlags.Number) return wrong(typeof value === 'number');
     if (type.flags & ts.TypeFlags.Null) return wrong(value === null);
     if (type.flags & ts.TypeFlags.Undefined) return wrong(value === undefined);

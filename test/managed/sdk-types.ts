@@ -2,6 +2,7 @@
 // adds, drops or changes is an error here. What is refused by name whatever it holds is listed.
 import type { z } from 'zod';
 import type { AgentCreateParams, AgentUpdateParams } from '@anthropic-ai/sdk/resources/beta/agents';
+import type { DeploymentCreateParams, DeploymentUpdateParams } from '@anthropic-ai/sdk/resources/beta/deployments';
 import type { EnvironmentCreateParams, EnvironmentUpdateParams } from '@anthropic-ai/sdk/resources/beta/environments';
 import type {
   BetaManagedAgentsEventParams,
@@ -16,6 +17,7 @@ import type {
   MemoryUpdateParams,
 } from '@anthropic-ai/sdk/resources/beta/memory-stores';
 import type { agentCreate, agentUpdate } from '../../managed/shapes/agents.ts';
+import type { deploymentCreate, deploymentUpdate } from '../../managed/shapes/deployments.ts';
 import type { environmentCreate, environmentUpdate } from '../../managed/shapes/environments.ts';
 import type { resourceAdd } from '../../managed/shapes/files.ts';
 import type {
@@ -51,7 +53,9 @@ export const held: {
   readonly environmentCreate: Held<typeof environmentCreate, EnvironmentCreateParams>;
   readonly environmentUpdate: Held<typeof environmentUpdate, EnvironmentUpdateParams>;
   readonly sessionCreate: Held<typeof sessionCreate, SessionCreateParams, 'resources'>;
-  readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams, 'agent'>;
+  readonly sessionUpdate: Held<typeof sessionUpdate, SessionUpdateParams>;
+  readonly deploymentCreate: Held<typeof deploymentCreate, DeploymentCreateParams, 'resources'>;
+  readonly deploymentUpdate: Held<typeof deploymentUpdate, DeploymentUpdateParams, 'resources'>;
   readonly resourceAdd: Held<typeof resourceAdd, ResourceAddParams>;
   readonly memoryStoreCreate: Held<typeof memoryStoreCreate, MemoryStoreCreateParams>;
   readonly memoryStoreUpdate: Held<typeof memoryStoreUpdate, MemoryStoreUpdateParams>;
@@ -65,6 +69,8 @@ export const held: {
   environmentUpdate: [true, true],
   sessionCreate: [true, true],
   sessionUpdate: [true, true],
+  deploymentCreate: [true, true],
+  deploymentUpdate: [true, true],
   resourceAdd: [true, true],
   memoryStoreCreate: [true, true],
   memoryStoreUpdate: [true, true],

@@ -31,6 +31,8 @@ export type Staged = {
   ask(path: string, init?: RequestInit): Promise<Response>;
   /** Goes on with a new process of the server, which knows what is stored alone. */
   restart(): void;
+  /** Fires deployments that are due. */
+  fire(): Promise<void>;
 };
 
 /** Does what a test says around the start of a workflow. */
@@ -104,11 +106,11 @@ export function stagedManaged(
     ...changes,
   };
   const access = ownAccess(SECRETS, () => 'perdure-1a2b.localhost:4567', { people });
-  let { app } = managedApp(ports, access);
+  let face = managedApp(ports, access);
   const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
     if (!headers.has('host')) headers.set('host', '127.0.0.1:4567');
-    return app.request(path, { ...init, headers });
+    return face.app.request(path, { ...init, headers });
   };
   const as = (apiKey: string): Anthropic =>
     new Anthropic({
@@ -119,8 +121,9 @@ export function stagedManaged(
       maxRetries: 0,
       fetch: (url, init) => ask(new Request(url, init).url.replace(`${BASE}/v1`, ''), init),
     });
-  const restart = (): void => void ({ app } = managedApp(ports, access));
-  return { calls, described, leases, store, ports, client: as('secret'), as, ask, restart };
+  const restart = (): void => void (face = managedApp(ports, access));
+  const fire = (): Promise<void> => face.fire();
+  return { calls, described, leases, store, ports, client: as('secret'), as, ask, restart, fire };
 }
 
 export const HEADERS = { 'content-type': 'application/json', 'x-api-key': 'secret' };

@@ -3,14 +3,15 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../client/index.ts';
 import { emptyProjection } from '../../managed/events/parts.ts';
 import { projectEntries } from '../../managed/events/project.ts';
-import { earlyUpdates } from '../../managed/events/updates.ts';
+import { earlyUpdates, withNewAgents } from '../../managed/events/updates.ts';
 import type { SessionItem } from '../../managed/log/stored.ts';
 import type { ManagedPorts } from '../../managed/ports.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import { StoreError } from '../../store/values/store.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { isRelabel, type SessionLabels } from '../../workflows/contract/steered.ts';
 import { SteeredLog } from '../../workflows/updates/steered-log.ts';
 import { description } from '../client/support.ts';
-import { AGENT, collect, stagedManaged } from './staged.ts';
+import { AGENT, codeOf, collect, errorOf, stagedManaged, text } from './staged.ts';
 
 const T = 1_770_000_000_000;
 const relabel = (labels: SessionLabels): Entry => ({ kind: 'steered', steered: { action: 'relabel', at: T, labels } });
@@ -29,6 +30,19 @@ test('a change that was sent twice is told once, and only what differs is told (
     { title: null },
   ]);
   expect(told(both, { metadata: {} })).toEqual([both, {}]);
+});
+
+test('a signal that names no agent of the store leaves its event without one, and a store that is away fails', async () => {
+  const [fact] = projectEntries(emptyProjection('sesn_x'), [relabel({ agent: 'a'.repeat(64) as Hash })]).facts;
+  const make = async (read: () => Promise<unknown>) => {
+    const [made] = await withNewAgents([fact!], read as () => Promise<never>);
+    return made?.make(new Map());
+  };
+  const agent = { type: 'agent', id: 'agent_1' };
+  expect(await make(async () => agent)).toMatchObject({ type: 'session.updated', agent });
+  expect(await make(async () => ({ kind: 'segment' }))).not.toHaveProperty('agent');
+  expect(await make(() => Promise.reject(new StoreError('missing', 'gone')))).not.toHaveProperty('agent');
+  await expect(make(() => Promise.reject(new StoreError('unavailable', 'away')))).rejects.toThrow('away');
 });
 
 test('what is not stored yet is one change, and what came before it stays counted', () => {
@@ -50,6 +64,8 @@ test.each([
   [{ labels: { metadata: 'a' } }, false],
   [{ labels: { name: 'A' } }, false],
   [{ labels: { title: 'x'.repeat(70_000) } }, false],
+  [{ labels: { agent: 'a'.repeat(64) } }, true],
+  [{ labels: { agent: 'agent_1' } }, false],
   [{ labels: null }, false],
   [undefined, false],
 ])('the signal %j is taken: %s', (value, isTaken) => {
@@ -109,4 +125,100 @@ test('a session at rest that takes up its labels is answered as idle, and one wi
   described.set(id, idle);
   expect(await sessions.update(id, { title: 'A' })).toMatchObject({ status: 'idle', title: 'A' });
   expect(await sessions.update(id, { title: 'B' })).toMatchObject({ status: 'running', title: 'B' });
+});
+
+const bash = {
+  type: 'agent_toolset_20260401' as const,
+  default_config: { enabled: false },
+  configs: [{ name: 'bash' as const, enabled: true }],
+};
+const custom = {
+  type: 'custom' as const,
+  name: 'look_up',
+  description: 'Looks up.',
+  input_schema: { type: 'object' as const },
+};
+
+test('an agent’s new tools come with each later message, and take back what it has no more (G27)', async () => {
+  const { sessions, id, described, calls } = await begun();
+  const start = async () => {
+    calls.length = 0;
+    await sessions.events.send(id, { events: [text('Go.')] });
+    const {
+      ifNew: _,
+      querySource: __,
+      session: ___,
+      messageId: ____,
+      ...changes
+    } = calls[0]![4] as never as Record<string, unknown>;
+    described.set(id, description({ session: id as SessionId, phase: 'idle' }));
+    return changes;
+  };
+  expect(await start()).toEqual({});
+  const changed = await sessions.update(id, { agent: { tools: [bash, custom] } });
+  expect(changed.agent.tools.map((one) => one.type)).toEqual(['agent_toolset_20260401', 'custom']);
+  expect(calls.at(-1)).toEqual(['relabel', id, { agent: expect.stringMatching(/^[0-9a-f]{64}$/) as unknown }]);
+  const options = { tools: ['bash', 'look_up'], permissions: { allow: ['bash'] }, mcpServers: null };
+  const outsideTools = [{ by: 'custom', name: 'look_up', description: 'Looks up.', input_schema: { type: 'object' } }];
+  expect(await start()).toEqual({ ...options, outsideTools });
+  await sessions.update(id, { agent: { tools: [bash], mcp_servers: [] } });
+  expect(await start()).toEqual({ ...options, tools: ['bash'], outsideTools: null });
+  calls.length = 0;
+  const same = await sessions.retrieve(id);
+  await sessions.update(id, { agent: { tools: same.agent.tools, mcp_servers: same.agent.mcp_servers } });
+  expect(calls).toEqual([]);
+});
+
+test('a change of the agent before the first message is told with the whole agent (G27)', async () => {
+  const { sessions, id, restart } = await begun();
+  const { agent } = await sessions.update(id, { agent: { tools: [bash] }, title: 'A' });
+  restart();
+  const events = await collect(sessions.events.list(id));
+  expect(events).toMatchObject([{ type: 'session.updated', title: 'A', agent }]);
+  expect((await sessions.retrieve(id)).agent).toEqual(agent);
+});
+
+test.each([
+  ['runs', { phase: 'running' }],
+  ['waits for a person', { phase: 'waiting_approval', waits: 1 }],
+  ['waits at its budget', { phase: 'parked', atBudget: true }],
+] as const)('the agent of a session that %s stays as it is (G27)', async (_, stands) => {
+  const { sessions, id, described, calls } = await begun();
+  await sessions.events.send(id, { events: [text('Go.')] });
+  described.set(id, description({ session: id as SessionId, ...stands }));
+  calls.length = 0;
+  const error = await errorOf(sessions.update(id, { title: 'B', agent: { tools: [bash] } }));
+  expect([error.status, codeOf(error), calls]).toEqual([400, 'session_not_idle', []]);
+  expect(await sessions.retrieve(id)).toMatchObject({
+    title: null,
+    agent: { tools: [{ type: 'agent_toolset_20260401' }] },
+  });
+});
+
+test('a new agent’s tools and servers are held to the rules of a new session’s (G27)', async () => {
+  const { sessions, id, client } = await begun();
+  const toolset = { type: 'mcp_toolset' as const, mcp_server_name: 'shop' };
+  const shop = { type: 'url' as const, name: 'shop', url: 'https://shop.example.com/mcp' };
+  const paths = [];
+  for (const agent of [{ tools: [toolset] }, { mcp_servers: [shop] }, { tools: [custom, custom] }])
+    paths.push((await errorOf(sessions.update(id, { agent }))).message.replace(/.*"message":"([^"]*)".*/, '$1'));
+  expect(paths).toEqual([
+    expect.stringContaining('agent.tools.0.mcp_server_name'),
+    expect.stringContaining('agent.mcp_servers'),
+    expect.stringContaining('agent.tools'),
+  ]);
+  const networking = {
+    type: 'limited' as const,
+    allow_mcp_servers: false,
+    allow_package_managers: false,
+    allowed_hosts: [],
+  };
+  const { id: environment_id } = await client.beta.environments.create({
+    name: 'Closed',
+    config: { type: 'cloud', networking },
+  });
+  const { agent } = await sessions.retrieve(id);
+  const closed = await sessions.create({ agent: agent.id, environment_id });
+  const refused = await errorOf(sessions.update(closed.id, { agent: { tools: [toolset], mcp_servers: [shop] } }));
+  expect(refused.message).toContain('has no network');
 });

@@ -14,7 +14,7 @@ import {
   type WorkerStream,
 } from '../../managed/work/view.ts';
 import { lapse, requestStop, stateOf, takeLease, WorkQueues } from '../../store/sandbox/queue.ts';
-import { type LeaseName, offerCall } from '../../store/sandbox/offers.ts';
+import { beginRun, type LeaseName, offerCall, recordFenced } from '../../store/sandbox/offers.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
 type Shown = Pick<EventFact, 'id' | 'type'> & Partial<Pick<EventFact, 'settles'>>;
@@ -121,6 +121,29 @@ test('a worker that was asked to stop is shown no command, and the next one is (
   expect(await isOver(parts, own)).toBe(false);
   await queue.change(own.work, 'ana', (item) => ({ ...item, stoppedAt: 1 }));
   expect(ids(await offerToWorker(parts, await lease(), open, open.facts))).toEqual(['c0']);
+});
+
+test('a call that a fenced worker has not begun is shown again, and one run of it may begin (G57 G62)', async () => {
+  const { parts, queue, lease } = await staged();
+  const { store } = parts.ports;
+  const own = await lease();
+  const open = timeline(['bash', 'get_order', 'write'], [0, 1, 2]);
+  const show = async (worker: WorkerStream) => ids(await offerToWorker(parts, worker, open, open.facts));
+  await recordFenced(store, 'sesn_1', own, ['bash', 'write']);
+  expect(await show(own)).toEqual(['c0', 'c1', 'c2']);
+  const stream = await beginStream(parts, own);
+  const sent = new Set<string>();
+  const more = await streamToWorker(parts, stream, open, { unsent: open.facts, sent });
+  expect(ids(more)).toEqual(['c0', 'c2']);
+  const call = { session: 'sesn_1', call: '1.1.0', tool: 'bash' };
+  expect(await beginRun(store, call, own, 'one')).toBe(true);
+  expect(await beginRun(store, call, own, 'one')).toBe(true);
+  expect(await beginRun(store, call, own, 'two')).toBe(false);
+  expect(await show(own)).toEqual(['c2']);
+  await queue.change(own.work, 'ana', (item) => ({ ...item, stoppedAt: 1 }));
+  const next = await lease();
+  await recordFenced(store, 'sesn_1', next, ['bash', 'write']);
+  expect(await show(next)).toEqual(['c2']);
 });
 
 test('a stream shows no more calls once its worker listens to another, also at another server (G57)', async () => {

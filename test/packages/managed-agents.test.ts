@@ -16,6 +16,7 @@ import { until } from '../support/until.ts';
 import { installPackages } from './python-packages.ts';
 
 const GO_SDK = 'github.com/anthropics/anthropic-sdk-go/v2@v2.15.0';
+const CLI = 'github.com/anthropics/anthropic-cli/cmd/ant@v1.20.0';
 const programs = join(import.meta.dirname, 'managed');
 const { python, isMissing } = installPackages(['anthropic==2.10.0']);
 const run = promisify(execFile);
@@ -175,7 +176,7 @@ const isTurnEnd = (event: BetaManagedAgentsSessionEvent): boolean =>
   event.type === 'session.status_idle' && event.stop_reason.type === 'end_turn';
 
 /** Has a session served by a worker, and holds what it was told to what the tools do. */
-async function expectServed(argv: readonly [string, ...string[]]): Promise<void> {
+async function expectServed(argv: readonly [string, ...string[]], more: NodeJS.ProcessEnv = {}): Promise<void> {
   const log = join(tempDir(), 'log');
   const { env, root } = await serve(worked(log));
   const { BASE_URL: baseURL, OWNER_TOKEN: apiKey } = env;
@@ -190,7 +191,8 @@ async function expectServed(argv: readonly [string, ...string[]]): Promise<void>
   mkdirSync(workdir);
   const names = { BASE_URL: baseURL, ENVIRONMENT_ID: own.id, ENVIRONMENT_KEY: environmentKey, WORKDIR: workdir };
   const [program, ...args] = argv;
-  const worker = spawn(program, args, { env: { PATH: process.env.PATH, HOME: workdir, ...names }, stdio: 'ignore' });
+  const workerEnv = { PATH: process.env.PATH, HOME: workdir, ...names, ...more };
+  const worker = spawn(program, args, { env: workerEnv, stdio: 'ignore' });
   onTestFinished(() => void worker.kill('SIGKILL'));
   const agent = await beta.agents.create({
     name: 'Coder',
@@ -227,4 +229,80 @@ test('a worker of the Go SDK serves a session, each call once (8.1 B2)', async (
   const program = await buildGo('worker.go');
   if (program === null) return;
   await expectServed([program]);
+});
+
+/** Returns the path of the CLI, which ANT_CLI may name; null where it cannot be had. */
+async function installCli(): Promise<string | null> {
+  const named = process.env['ANT_CLI'];
+  if (named !== undefined) return named;
+  const GOBIN = tempDir();
+  try {
+    await run('go', ['install', CLI], { env: { ...process.env, GOBIN } });
+  } catch (error) {
+    console.warn(`${CLI} cannot be built here: ${reasonOf(error).slice(0, 2_000)}`);
+    return null;
+  }
+  return join(GOBIN, 'ant');
+}
+
+type Item = { readonly id: string; readonly type: string; readonly [name: string]: unknown };
+
+function callCli(ant: string, { BASE_URL, OWNER_TOKEN }: Awaited<ReturnType<typeof serve>>['env']) {
+  const env = { PATH: process.env.PATH, HOME: tempDir(), ANTHROPIC_API_KEY: OWNER_TOKEN };
+  return async (...args: readonly string[]): Promise<readonly Item[]> => {
+    const { stdout } = await run(ant, ['--base-url', BASE_URL, '--format', 'jsonl', ...args], { env });
+    return stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Item);
+  };
+}
+
+test('the CLI works with agents, sessions, their events and the statistics of queues (8.1 A4)', async () => {
+  const ant = await installCli();
+  if (ant === null) return;
+  const write = reply([toolUse('write', { file_path: 'a.txt', content: 'Hello.\n' })]);
+  const { env } = await serve([write, reply('Written.'), write, ...Array.from({ length: 50 }, () => reply('Heard.'))]);
+  const call = callCli(ant, env);
+  const [model, tool] = ['{id: claude-sonnet-5-5}', '{type: agent_toolset_20260401}'];
+  const [created] = await call('beta:agents', 'create', '--name', 'One', '--model', model, '--tool', tool);
+  const agent = created?.id ?? '';
+  await call('beta:agents', 'update', '--agent-id', agent, '--version', '1', '--name', 'Two');
+  expect(await call('beta:agents', 'retrieve', '--agent-id', agent)).toMatchObject([{ id: agent, name: 'Two' }]);
+  expect(await call('beta:agents', 'list')).toMatchObject([{ id: agent, version: 2 }]);
+  await expect(call('beta:agents', 'retrieve', '--agent-id', 'agent_none')).rejects.toThrow('404 Not Found');
+
+  const event = '{type: user.message, content: [{type: text, text: Go.}]}';
+  const begin = ['beta:sessions', 'create', '--agent', agent, '--initial-event', event, '--environment-id'] as const;
+  const session = ['--session-id', (await call(...begin, 'env_default'))[0]?.id ?? ''] as const;
+  const list = () => call('beta:sessions:events', 'list', ...session);
+  await until(async () => (await list()).at(-1)?.type === 'session.status_idle');
+  expect((await list()).map(({ type }) => type)).toEqual(turn);
+  await call('beta:sessions', 'update', ...session, '--title', 'Talk');
+  expect(await call('beta:sessions', 'list')).toMatchObject([{ id: session[1], title: 'Talk', status: 'idle' }]);
+
+  const [own] = await call('beta:environments', 'create', '--name', 'own', '--config', '{type: self_hosted}');
+  const environment = own?.id ?? '';
+  await call(...begin, environment);
+  const stats = () => call('beta:environments:work', 'stats', '--environment-id', environment);
+  await until(async () => (await stats())[0]?.['depth'] === 1);
+
+  // It prints what it streams when it ends, after a number of events.
+  let streamed: readonly Item[] = [];
+  void call('beta:sessions:events', 'stream', ...session, '--max-items', '12').then((events) => (streamed = events));
+  await until(async () => {
+    await call('beta:sessions:events', 'send', ...session, '--event', event);
+    return streamed.length > 0;
+  });
+  const events = streamed.filter(({ processed_at: at }) => at !== null);
+  // Its SDK passes over types that it does not know.
+  const listed = (await list()).filter(({ type }) => type !== 'session.usage');
+  const first = listed.findIndex(({ id }) => id === events[0]?.id);
+  expect(events).toEqual(listed.slice(first, first + events.length));
+});
+
+test('the CLI polls, and serves each item in a process of its own, each call once (8.1 A4)', async () => {
+  const ant = await installCli();
+  if (ant === null) return;
+  await expectServed([join(programs, 'worker.sh')], { ANT: ant });
 });

@@ -203,8 +203,8 @@ function moveGlob(mounts: Mounts, input: Placed): Placed {
 }
 
 /**
- * Lays folders of skills, keeps those of memories together with their stores around each call, and
- * writes paths as the session sees them.
+ * Lays folders of skills, keeps those of memories together with their stores before each call and
+ * after one that may write, and writes paths as the session sees them.
  */
 function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => Tool {
   const { openMemoryStore: openStore, uploadedSkills, sandbox } = options;
@@ -241,7 +241,7 @@ function keepTogether(mounts: Mounts, options: BuiltinOptions): (tool: Tool) => 
       await prepare();
       try {
         const output = await tool.call(input, context);
-        await syncAfter();
+        if (tool.risk !== 'read') await syncAfter();
         const content = [output.content, ...linesOf([...untold])].join('\n').trimStart();
         for (const note of untold) read.add(note);
         untold.clear();

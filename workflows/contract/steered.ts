@@ -1,4 +1,5 @@
 // Records people's actions on a session, apart from messages and decisions, in the transcript (O12).
+import { type Hash, isHash } from './ids.ts';
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './run-options.ts';
 import type { RewindRecord } from './rewind.ts';
@@ -40,10 +41,14 @@ export type SteeringRecord = {
   readonly earlier?: number;
 };
 
-/** The names that people give a session of the Managed Agents face, for lists alone (G27). */
+/**
+ * What people change of a session of the Managed Agents face, as its events tell it (G27). `agent`:
+ * hash of the agent; the next message brings its options.
+ */
 export type SessionLabels = {
   readonly title?: string | null;
   readonly metadata?: Readonly<Record<string, string>>;
+  readonly agent?: Hash;
 };
 
 /** Characters of labels, as JSON. */
@@ -53,13 +58,14 @@ const LONGEST_LABELS = 64 * 1024;
 export function isRelabel(value: unknown): value is { readonly labels: SessionLabels } {
   const { labels } = (value ?? {}) as { readonly labels?: unknown };
   if (typeof labels !== 'object' || labels === null || JSON.stringify(labels).length > LONGEST_LABELS) return false;
-  const { title = null, metadata = {}, ...rest } = labels as { readonly [Key in keyof SessionLabels]?: unknown };
+  const { title = null, metadata = {}, agent, ...rest } = labels as { readonly [Key in keyof SessionLabels]?: unknown };
   const isText = (words: unknown): boolean => typeof words === 'string';
   return (
     (title === null || isText(title)) &&
     typeof metadata === 'object' &&
     metadata !== null &&
     Object.values(metadata).every(isText) &&
+    (agent === undefined || isHash(agent)) &&
     Object.keys(rest).length === 0
   );
 }

@@ -86,7 +86,7 @@ async function burn({ folder }: Place): Promise<number> {
   const apiKey = await perdure(['serve', '--token'], env);
   const client = new Anthropic({ apiKey, authToken: null, baseURL: `http://127.0.0.1:${port}`, logLevel: 'off' });
   const environment = (await client.beta.environments.create({ name: 'own', config: { type: 'self_hosted' } })).id;
-  const proxy = await startProxy(port, seed);
+  const proxy = await startProxy(port, seed, !values.plain);
   const key = await perdure(['environments', 'key', environment], env);
   const own = { folder: mkdtempSync(join(folder, 'sandboxes-')), baseURL: proxy.url, environment, key };
   const mode = values.plain ? 'plain' : 'fenced';

@@ -6,7 +6,7 @@ import { random, type Random } from '../../support/random.ts';
 import { SERVERS } from '../hosts-under-fire/host.ts';
 
 /** One in so many requests of a kind is cut, before or after it took effect. */
-const CUT_IN = { result: 6, fence: 12, work: 15, stream: 3 } as const;
+const CUT_IN = { result: 6, fence: 12, work: 15, stream: 3, list: 8 } as const;
 type Kind = keyof typeof CUT_IN;
 
 /** When a fence let a call begin, in milliseconds since the epoch. */
@@ -23,15 +23,18 @@ export type Proxy = {
   calm(): void;
 };
 
-/** `port`: where the server listens on loopback. */
-export async function startProxy(port: number, seed: number): Promise<Proxy> {
+/**
+ * `port`: where the server listens on loopback. `isFenced`: calls may be lost on their way, since
+ * those that have not begun are shown again.
+ */
+export async function startProxy(port: number, seed: number, isFenced: boolean): Promise<Proxy> {
   const dice = random(seed);
-  const cuts = { result: 0, fence: 0, work: 0, stream: 0 };
-  const refused = { result: 0, fence: 0, work: 0, stream: 0 };
+  const cuts = { result: 0, fence: 0, work: 0, stream: 0, list: 0 };
+  const refused = { result: 0, fence: 0, work: 0, stream: 0, list: 0 };
   const passed: Passed[] = [];
   let isCalm = false;
   const server = createServer((incoming, response) => {
-    const kind = kindOf(incoming);
+    const kind = kindOf(incoming, isFenced);
     const cut = kind !== null && !isCalm && dice.nat(CUT_IN[kind] - 1) === 0 ? kind : null;
     if (cut) cuts[cut] += 1;
     if (cut && cut !== 'stream' && dice.bool()) return void incoming.socket.destroy();
@@ -43,7 +46,7 @@ export async function startProxy(port: number, seed: number): Promise<Proxy> {
       if (kind === 'fence' && statusCode === 200 && call) passed.push({ call, at: Date.now() });
       if (cut && cut !== 'stream') return void incoming.socket.destroy();
       response.writeHead(statusCode, answer.headers);
-      const whole = cut === 'stream' ? answer.pipe(cutInFrame(response, dice)) : answer;
+      const whole = cut === 'stream' ? answer.pipe(cutInFrame(response, dice, isFenced)) : answer;
       whole.pipe(response);
     });
   });
@@ -53,11 +56,12 @@ export async function startProxy(port: number, seed: number): Promise<Proxy> {
   return { url: `http://${SERVERS}:${address.port}`, cuts, passed, refused, calm: () => void (isCalm = true) };
 }
 
-/** What is never cut: lists of events, which show a call that is shown once. */
-function kindOf({ method, url = '' }: IncomingMessage): Kind | null {
+/** Lists of events are cut where a call that is shown once may be lost. */
+function kindOf({ method, url = '' }: IncomingMessage, isFenced: boolean): Kind | null {
   if (url.includes('/fence?')) return 'fence';
   if (url.includes('/work/')) return 'work';
   if (url.includes('/events/stream')) return 'stream';
+  if (isFenced && method === 'GET' && url.includes('/events')) return 'list';
   return method === 'POST' ? 'result' : null;
 }
 
@@ -76,15 +80,18 @@ function forward(incoming: IncomingMessage, response: ServerResponse, port: numb
 }
 
 /**
- * Cuts a stream in the frame of an idle session, which comes after the calls that it waits for: one
- * that is shown once and does not arrive ends after a quarter of an hour.
+ * Cuts a stream in the frame of a call where `isFenced`, else in that of an idle session, which
+ * comes after the calls that it waits for: one that is shown once and does not arrive ends after a
+ * quarter of an hour.
  */
-function cutInFrame(response: ServerResponse, dice: Random): Transform {
+function cutInFrame(response: ServerResponse, dice: Random, isFenced: boolean): Transform {
   let frames = 1 + dice.nat(8);
+  const frame = isFenced ? 'event: agent.tool_use' : 'event: session.status_idle';
   return new Transform({
     transform(bytes: Buffer, _, done) {
-      const place = bytes.lastIndexOf('event: session.status_idle');
-      if (place < 0 || bytes.includes('event: agent.tool_use', place) || (frames -= 1) > 0) return done(null, bytes);
+      const place = bytes.lastIndexOf(frame);
+      const isBefore = !isFenced && bytes.includes('event: agent.tool_use', place);
+      if (place < 0 || isBefore || (frames -= 1) > 0) return done(null, bytes);
       response.write(bytes.subarray(0, place + 20), () => void response.destroy());
     },
   });

@@ -1,6 +1,8 @@
 // Self-hosted environments end to end: the SDK's own worker in a process of its own, `perdure serve`
 // and a worker of Perdure in others, a scripted model. Effects are lines of a file outside.
 import { existsSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
@@ -251,6 +253,49 @@ test('fenced tools run, with a key of their call, and not once their call is ove
   await expectWhole(at, events);
   const [call] = resultsIn(events);
   expect(linesOf(at.log)).toEqual([`${at.session}.${call?.tool_use_id}`]);
+});
+
+/** Stands before the server, and loses the first answers that show a call. */
+async function losing(
+  { port }: Managed,
+  losses: number,
+): Promise<{ readonly url: string; readonly lost: () => number }> {
+  let lost = 0;
+  const proxy = createServer((incoming, response) => {
+    const { method, url, headers } = incoming;
+    const onward = request({ host: '127.0.0.1', port, method, path: url, headers, agent: false }, (answer) => {
+      response.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.on('data', (bytes: Buffer) => {
+        if (response.destroyed) return;
+        if (lost < losses && bytes.includes('"agent.tool_use"')) {
+          lost += 1;
+          incoming.socket.destroy();
+        } else response.write(bytes);
+      });
+      answer.on('end', () => response.end());
+      answer.on('error', () => response.destroy());
+    });
+    onward.on('error', () => response.destroy());
+    response.on('close', () => void onward.destroy());
+    incoming.pipe(onward);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+  const address = proxy.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${address.port}`, lost: () => lost };
+}
+
+test('a call that is lost on its way to a fenced worker is shown again, and runs once (G57 G62)', async () => {
+  const at = await managed((log) => [bash(append(log, 'one')), bash(append(log, 'two')), reply('Done.')]);
+  const { url, lost } = await losing(at, 3);
+  sandbox({ ...at, baseURL: url }, 'fenced');
+  await say(at.client, at.session, 'Go.');
+  const events = await turnEnd(at);
+  await expectWhole(at, events);
+  expect([lost(), linesOf(at.log), unknownIn(events)]).toEqual([3, ['one', 'two'], [false, false]]);
 });
 
 test('a dispatcher whose script returns at once has handed the item over: the session ends (G78 B4)', async () => {

@@ -1,10 +1,10 @@
 // Folders of memory stores below /mnt, as the tools of a session use them, in each sandbox there is.
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { callTool } from '../../../activities/calls/call-tool.ts';
 import {
-  type Memories,
+  Memories,
   MEMORY_STORES,
   newMemoryId,
   newVersionId,
@@ -86,6 +86,25 @@ describe('file tools', () => {
     await run('edit', { file_path: `${AT}/size.md`, old_string: 'medium', new_string: 'large' });
     expect(await textsOf(memories)).toEqual({ '/size.md': 'large', '/style/colours.md': 'earth tones' });
     expect(await authorsOf(memories)).toEqual([person, { session: 'sesn_a' }, { session: 'sesn_a' }]);
+  });
+
+  test('look at the store before each call, and again after one that may write (G67)', async () => {
+    const { open, memories } = await openPlace();
+    await seed(memories, '/a', 'one');
+    const { run } = open('sesn_a');
+    const looks = vi.spyOn(Memories.prototype, 'versions');
+    onTestFinished(() => looks.mockRestore());
+    const input = { file_path: `${AT}/a` };
+    const counts: number[] = [];
+    for (const [name, more] of [
+      ['read', {}],
+      ['write', { content: 'two' }],
+    ] as const) {
+      looks.mockClear();
+      await run(name, { ...input, ...more });
+      counts.push(looks.mock.calls.length);
+    }
+    expect(counts).toEqual([1, 2]);
   });
 
   test('see what another session wrote meanwhile (G67)', async () => {
