@@ -5,7 +5,7 @@ import { shellWord } from '../../client/faces/start.ts';
 import type { CleanResult, CleanedSnapshots, KeptWorktree } from '../../client/faces/types.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { addValue } from '../arguments.ts';
+import { addValue } from '../repeatable.ts';
 import { parseTime } from '../run-options.ts';
 import { isInside } from '../../system/process/places.ts';
 import { withServer } from '../with-server.ts';
