@@ -10,7 +10,7 @@ import { present } from '../client/faces/basics.ts';
 import { AGENT_TOOL } from '../client/faces/contract.ts';
 import { SERVER_PREFIX } from '../client/faces/outside.ts';
 import type { OptionChanges, OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
-import { outsideTools } from './agents.ts';
+import { outsideToolsOf } from './agents.ts';
 import { OUTPUTS, UPLOADS } from '../client/faces/stored.ts';
 import type { SessionItem } from './log/stored.ts';
 import { describeMemoryStores, mountsOfStores } from './memory/attach.ts';
@@ -92,7 +92,7 @@ function ownOptions(
     ...(system !== null && { systemPrompt: system }),
     permissions: enabled.permissions,
     tools: [...enabled.tools, ...custom.map(({ name }) => name)],
-    ...(custom.length > 0 && { outsideTools: outsideTools(custom, workerTools) }),
+    ...(custom.length > 0 && { outsideTools: outsideToolsOf(custom, workerTools) }),
   } satisfies Partial<RunOptions>;
 }
 

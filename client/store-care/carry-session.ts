@@ -18,7 +18,7 @@ import { startCarried } from '../sessions/send.ts';
 import type { CarriedSnapshots, packSnapshots } from './carry-snapshots.ts';
 import { markReached } from './mark-reached.ts';
 import { readSessionFile, type SessionHeader, writeLines } from './session-file.ts';
-import type { ImportedOptions } from './brought.ts';
+import { describeImportedOptions, type ImportedOptions } from './brought.ts';
 
 type ImportSession = {
   readonly temporal: Client;

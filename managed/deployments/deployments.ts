@@ -3,12 +3,13 @@
 import type { z } from 'zod';
 import type { BetaManagedAgentsDeployment } from '@anthropic-ai/sdk/resources/beta/deployments';
 import type { Agents } from '../agents.ts';
-import { conflict, invalid, type ManagedError, notFound, unsupported } from '../errors.ts';
+import { conflict, invalid, type ManagedError, notFound } from '../errors.ts';
 import type { FileResources } from '../files/file-resources.ts';
 import { type DeploymentConfig, type DeploymentItem, LIST_AGE_MS, type ManagedStore } from '../log/stored.ts';
 import { sortByCreation } from '../pages.ts';
 import { checkOpening } from '../send.ts';
-import type { NewSession, Sessions } from '../sessions.ts';
+import type { NewSession } from '../new-session.ts';
+import type { Sessions } from '../sessions.ts';
 import type { deploymentCreate, deploymentList, deploymentUpdate } from '../shapes/deployments.ts';
 import { patchMetadata } from '../shapes/parse.ts';
 import { isWithin, type SentEvent } from '../shapes/sessions.ts';

@@ -29,13 +29,13 @@ const url = z
 
 const secret = z.string().min(1).max(LONGEST_SECRET);
 /** A secret that goes into a header. */
-const token = secret.regex(/^[\x21-\x7e]+$/, 'give printable characters without blanks');
+const headerToken = secret.regex(/^[\x21-\x7e]+$/, 'give printable characters without blanks');
 
 const secretAuth = <Type extends string>(type: Type) =>
   z.strictObject({ type: z.literal(type), client_secret: secret });
-const scope = z.string().max(LONGEST_URL);
+const oauthScope = z.string().max(LONGEST_URL);
 
-const refresh = z.strictObject({
+const oauthRefresh = z.strictObject({
   client_id: z.string().min(1).max(LONGEST_URL),
   refresh_token: secret,
   token_endpoint: url,
@@ -45,7 +45,7 @@ const refresh = z.strictObject({
     secretAuth('client_secret_post'),
   ]),
   resource: z.string().max(LONGEST_URL).nullable().optional(),
-  scope: scope.nullable().optional(),
+  scope: oauthScope.nullable().optional(),
 });
 
 /** It is refused by name, whatever it holds. */
@@ -53,13 +53,13 @@ const environmentVariable = z.looseObject({ type: z.literal('environment_variabl
 
 export const credentialCreate = z.strictObject({
   auth: z.discriminatedUnion('type', [
-    z.strictObject({ type: z.literal('static_bearer'), mcp_server_url: url, token }),
+    z.strictObject({ type: z.literal('static_bearer'), mcp_server_url: url, token: headerToken }),
     z.strictObject({
       type: z.literal('mcp_oauth'),
       mcp_server_url: url,
-      access_token: token,
+      access_token: headerToken,
       expires_at: moment.nullable().optional(),
-      refresh: refresh.nullable().optional(),
+      refresh: oauthRefresh.nullable().optional(),
     }),
     environmentVariable,
   ]),
@@ -74,15 +74,15 @@ const secretUpdate = <Type extends string>(type: Type) =>
 export const credentialUpdate = z.strictObject({
   auth: z
     .discriminatedUnion('type', [
-      z.strictObject({ type: z.literal('static_bearer'), token: token.nullable().optional() }),
+      z.strictObject({ type: z.literal('static_bearer'), token: headerToken.nullable().optional() }),
       z.strictObject({
         type: z.literal('mcp_oauth'),
-        access_token: token.nullable().optional(),
+        access_token: headerToken.nullable().optional(),
         expires_at: moment.nullable().optional(),
         refresh: z
           .strictObject({
             refresh_token: secret.nullable().optional(),
-            scope: scope.nullable().optional(),
+            scope: oauthScope.nullable().optional(),
             token_endpoint_auth: z
               .discriminatedUnion('type', [secretUpdate('client_secret_basic'), secretUpdate('client_secret_post')])
               .optional(),
