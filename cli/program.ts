@@ -71,7 +71,7 @@ const COMMANDS: Readonly<Record<string, Readonly<Record<string, () => Promise<Ad
     open: async () => (await import('./commands/page.ts')).openCommand,
   },
   Decide: {
-    approvals: async () => (await import('./commands/decisions.ts')).approvalsCommand,
+    approvals: async () => (await import('./commands/approvals.ts')).approvalsCommand,
     approve: async () => (await import('./commands/decisions.ts')).approveCommand,
     deny: async () => (await import('./commands/decisions.ts')).denyCommand,
     interrupt: async () => (await import('./commands/stops.ts')).interruptCommand,

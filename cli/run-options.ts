@@ -8,7 +8,7 @@ import { sessionIdProblem, parseDuration } from '../client/faces/basics.ts';
 import { oneLine } from '../client/faces/start.ts';
 import { UsageError } from './errors.ts';
 import { modelProblem } from '../models/find-model.ts';
-import { addValue, isNone, NONE, pairsOf } from './arguments.ts';
+import { addValue, isNone, NONE, pairsOf } from './repeatable.ts';
 import { type JsonSchema, schemaProblem } from '../system/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
 

@@ -28,6 +28,7 @@ type AgentPlace = {
   readonly cwd: string;
   readonly resources?: SessionItem['resources'];
   readonly skills: readonly SessionSkill[];
+  readonly vaults?: SessionItem['vaults'];
   readonly budget?: string | undefined;
   /** Whether runs show files that are attached to the session (G66). */
   readonly hasFiles?: boolean | undefined;
@@ -47,7 +48,7 @@ export function optionsOfAgent(
   const isBoxed = config.type === 'self_hosted';
   const enabled = enabledTools(agent, offline);
   const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, enabled, isBoxed ? workerTools : []);
-  const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools) : [];
+  const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools, context.vaults) : [];
   const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
     cwd,

@@ -45,6 +45,7 @@ import {
   statusOf,
 } from './session-status.ts';
 import { isWithin, type sessionCreate, type sessionList, type sessionUpdate } from './shapes/sessions.ts';
+import { requireVaults, type VaultResources } from './vaults/vaults.ts';
 
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
@@ -59,6 +60,7 @@ export type SessionParts = {
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
   readonly skills: SkillResources;
+  readonly vaults: VaultResources;
   readonly files: FileResources;
   readonly timelines: Timelines;
 };
@@ -88,7 +90,7 @@ export class Sessions {
   async create(id: string, by: string, body: NewSession, deployment?: string): Promise<void> {
     const { stored, ports } = this.#parts;
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
-    const { agent, environment, resources } = await this.#choose(id, body, isRepeated);
+    const { agent, environment, resources, vaults } = await this.#choose(id, body, isRepeated);
     const isCloud = environment.config.type === 'cloud';
     const budget = body.budget?.max_list_cost.amount;
     const hash = await stored.putSessionAgent(agent);
@@ -105,6 +107,7 @@ export class Sessions {
       agentVersion: agent.version,
       agent: hash,
       ...(resources.length > 0 && { resources }),
+      ...(vaults.length > 0 && { vaults }),
       ...(budget !== undefined && { budget }),
       ...(isCloud && { hasFiles: true }),
       ...(deployment !== undefined && { deployment }),
@@ -125,7 +128,6 @@ export class Sessions {
 
   /** Returns what the session is made of. Throws ManagedError. */
   async #choose(id: string, body: NewSession, isRepeated: boolean) {
-    refuseUnservedParts(body);
     const { environments, memoryStores } = this.#parts;
     const environment = await environments.requireOpen(body.environment_id);
     const agent = await this.#parts.agents.choose(body.agent);
@@ -133,18 +135,20 @@ export class Sessions {
     if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
     const requested = body.resources ?? [];
     const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
-    await this.#refuseWrongAgent(agent, environment, { session: id, resources });
+    const { vault_ids: vaults = [] } = body;
+    if (!isRepeated) await requireVaults(this.#parts.vaults, vaults);
+    await this.#refuseWrongAgent(agent, environment, { session: id, resources, vaults });
     const isCloud = environment.config.type === 'cloud';
     if (requested.some(({ type }) => type !== 'memory_store') && !isCloud)
       throw invalid(ELSEWHERE, 'resources', 'self_hosted_resources_unsupported');
-    return { agent, environment, resources };
+    return { agent, environment, resources, vaults };
   }
 
   /** Throws ManagedError for an agent whose runs could not open in the environment. */
   async #refuseWrongAgent(
     agent: BetaManagedAgentsSessionAgent,
     environment: BetaEnvironment,
-    place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources'>,
+    place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources' | 'vaults'>,
   ): Promise<void> {
     if (agent.mcp_servers.length > 0) refuseWithoutServers(environment);
     const { stored, ports } = this.#parts;
@@ -230,7 +234,7 @@ export class Sessions {
       title: item.title,
       updated_at: formatTime(item.updatedAt),
       usage: usageOf(spending),
-      vault_ids: [],
+      vault_ids: [...(item.vaults ?? [])],
       ...perdureFacts(description),
     } satisfies BetaManagedAgentsSession & Extension;
   }
@@ -282,7 +286,7 @@ export class Sessions {
     const agent = withOverrides(own, changes);
     await this.#refuseWrongAgent(agent, await this.environmentOf(item), {
       session: id,
-      ...present({ resources: item.resources }),
+      ...present({ resources: item.resources, vaults: item.vaults }),
     });
     return isDeepStrictEqual(agent, own) ? item.agent : stored.putSessionAgent(agent);
   }
@@ -517,7 +521,7 @@ const attachesStore = ({ resources = [] }: SessionItem, id: string): boolean =>
 const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
-/** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
-function refuseUnservedParts(body: { readonly vault_ids?: unknown }): void {
-  if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
+/** Refuses by name what cannot be changed of a session (G4). Throws ManagedError. */
+function refuseUnservedParts({ vault_ids }: z.output<typeof sessionUpdate>): void {
+  if (isPresent(vault_ids)) throw unsupported('vault_ids', 'a session keeps the vaults that it was created with');
 }

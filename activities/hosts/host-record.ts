@@ -14,7 +14,7 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { ActivityBody, Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 
-const host = z.object({ id: z.string(), name: z.string() });
+const hostSchema = z.object({ id: z.string(), name: z.string() });
 const schema = z.object({
   v: z.literal(1),
   /** Tells a record of our own from an equal one of another attempt. */
@@ -22,7 +22,7 @@ const schema = z.object({
   session: z.string(),
   /** The id of the host that was left. */
   from: z.string(),
-  host,
+  host: hostSchema,
   /** The head that the session had then. */
   head: z.string(),
   /** The workspace that it was taken over with, and all folders that were restored. */

@@ -33,7 +33,7 @@ import { findSession, type Found, newestIn, type Wanted } from '../chat/find-ses
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../prompt-argument.ts';
 import { UsageError } from '../errors.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.ts';
 import type { CodecFlags } from '../../page/codec/serve-codec.ts';
 import { listenForSignals, waitForAbort } from '../signals.ts';
 import { STATUS } from '../errors.ts';
-import { addValue } from '../arguments.ts';
+import { addValue } from '../repeatable.ts';
 
 export function codecServerCommand(program: Command, cli: Cli): void {
   program

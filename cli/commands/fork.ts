@@ -10,7 +10,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withEndingWorker } from '../stop-session.ts';
 import { sayIfNobodyWorks, withSession } from '../with-server.ts';
-import { readPrompt } from '../arguments.ts';
+import { readPrompt } from '../prompt-argument.ts';
 
 type Flags = {
   readonly at?: string;

@@ -1,26 +1,15 @@
 // perdure list: lists all sessions, or those that match a filter, from visibility alone.
-// perdure list --lost-folders: the folders that this machine was left with when their sessions
-// moved to other hosts (T19). They stay where they are; a person looks at them, and has them
-// forgotten.
 import { type Command, InvalidArgumentError } from 'commander';
-import { formatMoment, parseSessionId } from '../../client/faces/basics.ts';
-import {
-  formatTable,
-  parseFilter,
-  plantTrees,
-  rowsOfTree,
-  sessionTable,
-  stateMeant,
-} from '../../client/faces/lists.ts';
-import { oneLine } from '../../client/faces/start.ts';
-import { HostedSessions, listLostFolders } from '../../client/faces/store-care.ts';
-import type { ListedSession, LostFolder, Paint, SessionInfo } from '../../client/faces/types.ts';
-import { openDataFolder } from '../../connection/data-folder.ts';
+
+import { parseFilter, plantTrees, rowsOfTree, sessionTable, stateMeant } from '../../client/faces/lists.ts';
+
+import type { ListedSession, Paint, SessionInfo } from '../../client/faces/types.ts';
+
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { groupHeading, orderInGroups } from '../render/session-groups.ts';
-import { addValue } from '../arguments.ts';
+import { addValue } from '../repeatable.ts';
 import { withServer } from '../with-server.ts';
 
 type Flags = {
@@ -58,7 +47,7 @@ function takesLostFolders(filter: readonly string[], { lostFolders: takes = fals
 }
 
 async function lostFolders(cli: Cli, flags: Flags): Promise<number> {
-  const { forgetLostFolders, printLostFolders } = await import('./list.ts');
+  const { forgetLostFolders, printLostFolders } = await import('./lost-folders.ts');
   return flags.forget ? forgetLostFolders(cli, flags.forget) : printLostFolders(cli, flags);
 }
 
@@ -139,44 +128,4 @@ export function parseWholeNumber(text: string): number {
   if (!/^\d+$/.test(text) || value < 1 || value > 1_000_000)
     throw new InvalidArgumentError('give a whole number from 1');
   return value;
-}
-
-const HEADINGS = ['SESSION', 'NOW ON', 'FOUND', 'DIFFERS', 'CAPTURED', 'FOLDER'] as const;
-const LONGEST_NAME = 60;
-const LONGEST_PATH = 300;
-
-export async function printLostFolders(cli: Cli, { json = false }: { readonly json?: boolean }): Promise<number> {
-  return withServer(cli, async ({ sessions, folder }) => {
-    const found = await listLostFolders(folder.root, sessions);
-    if (json) for (const each of found) cli.print(`${jsonLine(each)}\n`);
-    else if (found.length > 0) cli.print(formatTable(cli.out, HEADINGS, found.map(cellsOf)));
-    if (found.length === 0) cli.say('No session has left a folder on this machine.');
-    else if (!json) cli.say(hintFor(cli, found));
-    return STATUS.ok;
-  });
-}
-
-/** It asks no server: a session may be gone from there. */
-export function forgetLostFolders(cli: Cli, ids: readonly string[]): number {
-  const hosted = new HostedSessions(openDataFolder(cli.env).root);
-  const unknown = ids.map(parseSessionId).filter((session) => !hosted.forgetLost(session));
-  for (const session of unknown)
-    cli.say(`session ${session} has left no folder on this machine, or none that is listed`);
-  return unknown.length === 0 ? STATUS.ok : STATUS.failed;
-}
-
-function cellsOf({ session, folders, at, host, isBack, changes, isStored }: LostFolder): readonly string[] {
-  const differs = changes === null ? '—' : changes.files === 0 ? 'no' : `+${changes.insertions} −${changes.deletions}`;
-  return [
-    oneLine(session, LONGEST_NAME),
-    isBack ? 'this host' : oneLine(host, LONGEST_NAME),
-    formatMoment(at),
-    differs,
-    isStored === null ? '—' : isStored ? 'yes' : 'no',
-    oneLine(folders.join(', '), LONGEST_PATH),
-  ];
-}
-
-function hintFor({ self }: Cli, [{ session } = { session: 'ID' }]: readonly { readonly session: string }[]): string {
-  return `\`${self} diff ${session} --lost\` compares it with the session's files; \`${self} list --lost-folders --forget ${session}\` drops it from this list`;
 }

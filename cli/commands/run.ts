@@ -32,7 +32,7 @@ import {
 import { followRun } from '../follow-run.ts';
 import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';
 import { UsageError, STATUS } from '../errors.ts';
-import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia, readPrompt } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia, readPrompt } from '../prompt-argument.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';

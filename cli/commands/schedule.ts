@@ -12,7 +12,7 @@ import type {
 import { clockChangeText, scheduleTable } from '../../client/faces/lists.ts';
 import { overlapPolicies, cronProblem, timeZoneProblem } from '../../client/faces/schedules.ts';
 import { formatMoment, present } from '../../client/faces/basics.ts';
-import { readPrompt } from '../arguments.ts';
+import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import {

@@ -12,7 +12,8 @@ import { UsageError, STATUS } from '../errors.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
 import { withDecidingWorker } from '../decide-session.ts';
 import { withSession, sayIfNobodyWorks, showSent } from '../with-server.ts';
-import { addValue, MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
+import { addValue } from '../repeatable.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../prompt-argument.ts';
 import { oneLine } from '../../client/faces/start.ts';
 
 type Flags = Pick<RunFlags, keyof NewLimits> & { readonly exact?: true };

@@ -222,7 +222,7 @@ export function withExtraArgs(options: Options, say: (line: string) => void): Op
 }
 
 function translateArgument(name: string, value: string, options: Options): Options {
-  const refuse = (why: string, cause?: unknown) =>
+  const refuseArgument = (why: string, cause?: unknown) =>
     new ClientProblem(
       'refused',
       `the argument ${JSON.stringify(`--${name.slice(0, 60)}`)} of extraArgs is refused: ${why}`,
@@ -231,10 +231,10 @@ function translateArgument(name: string, value: string, options: Options): Optio
       },
     );
   const translate = Object.hasOwn(TRANSLATIONS, name) ? TRANSLATIONS[name] : undefined;
-  if (!translate) throw refuse('no other process is started: give the option of query() that does it');
+  if (!translate) throw refuseArgument('no other process is started: give the option of query() that does it');
   try {
     return translate(value, options);
   } catch (error) {
-    throw refuse(reasonOf(error), error);
+    throw refuseArgument(reasonOf(error), error);
   }
 }

@@ -6,7 +6,7 @@ export { readWholeResult, sessionJson } from '../sessions/dump.ts';
 export { findLastDecision } from '../sessions/find/last-decision.ts';
 export { backgroundCommands, backgroundReader, findBackgroundCommands } from '../sessions/history/background.ts';
 export { readLeftBehind } from '../sessions/history/left-behind.ts';
-export { readOpenAgents } from '../sessions/history/agent-calls.ts';
+export { readOpenAgents } from '../sessions/history/open-agents.ts';
 export { readStartOptions, stepReader } from '../sessions/history/steps.ts';
 export { readTimeline } from '../sessions/history/timeline.ts';
 export { beginsAt, readLastWords, transcriptReader } from '../sessions/transcript-reader.ts';

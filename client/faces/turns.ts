@@ -11,7 +11,7 @@ export {
   warningLists,
 } from '../render/files-words.ts';
 export { findAgentCalls, matchAgents } from '../sessions/history/agent-calls.ts';
-export { barOf, workerName } from '../sessions/history/timeline.ts';
+export { barOf, workerName } from '../sessions/history/bars.ts';
 export { countTouchedFiles, listCommands, listReadFiles, listTouchedFiles } from '../sessions/history/changed-files.ts';
 export { foldItems, isReply, positionOf, takeCalls, transcriptItems } from '../sessions/history/items.ts';
 export { iterationName, iterationsOf, stepsByIteration, withUnstored } from '../sessions/history/iterations.ts';

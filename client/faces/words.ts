@@ -14,17 +14,13 @@ export { changeOf, diffRows, SHOWN } from '../render/diff-rows.ts';
 export {
   approvalWords,
   asideCost,
-  endingText,
   endWord,
-  endWords,
-  errorOf,
   nowText,
-  outcomeText,
   outcomeWords,
   pairOutcomes,
   REPEATED,
-  unlessSaid,
 } from '../render/outcome-words.ts';
+export { endingText, endWords, errorOf, outcomeText, unlessSaid } from '../render/ending-words.ts';
 export { inlineSpans } from '../render/inline-markdown.ts';
 export {
   briefInput,

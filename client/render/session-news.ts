@@ -7,7 +7,7 @@ import { type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { isUnderWay, phaseText, type SessionInfo } from '../sessions/info.ts';
 import { formatCount, formatMoment, formatMoney } from '../units.ts';
 import { approvalHint, ofAgent } from './approval-text.ts';
-import { endWords } from './outcome-words.ts';
+import { endWords } from './ending-words.ts';
 
 /** Sessions by id, each as it was last seen. */
 export type NewsLook = ReadonlyMap<string, SessionInfo>;

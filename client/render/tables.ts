@@ -7,7 +7,7 @@ import type { ScheduleInfo } from '../schedules/schedules.ts';
 import { isFailedSession, phaseText, type SessionInfo } from '../sessions/info.ts';
 import { type PlacedSession, titleInTree } from '../sessions/trees.ts';
 import { isAtLeast } from '../sessions/running/with-running.ts';
-import { endWords } from './outcome-words.ts';
+import { endWords } from './ending-words.ts';
 
 /**
  * Formats rows with each column as wide as its widest cell, and the last column unpadded; a row

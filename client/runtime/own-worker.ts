@@ -6,7 +6,8 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { WorkerDeployment } from '../../worker/config/deployment.ts';
 import type { StartedWorker } from '../../worker/start-worker.ts';
 import type { StopOrder } from '../../activities/guards.ts';
-import { loadApart, type OpenedServer } from './open-server.ts';
+import { type OpenedServer } from './open-server.ts';
+import { loadApart } from './bundled.ts';
 
 export type OwnWorker = {
   readonly env: Env;

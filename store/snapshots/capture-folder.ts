@@ -19,14 +19,8 @@ import {
 } from './folder-index.ts';
 import { FOLDER_MODE, loosePath, ObjectWriter, receivePack, runWithInput, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
-import {
-  collectFiles,
-  type LastSnapshot,
-  moveRef,
-  readSaved,
-  replaceSavedFile,
-  type SavedFile,
-} from './saved-files.ts';
+import { collectFiles, type LastSnapshot, readSaved, replaceSavedFile, type SavedFile } from './saved-files.ts';
+import { moveRef } from './move-ref.ts';
 import { NO_PERSONAL, type PersonalSettings } from './repository-rules.ts';
 import { readContent } from './read-content.ts';
 import {

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import { approvalsTable } from '../../cli/commands/decisions.ts';
+import { approvalsTable } from '../../cli/commands/approvals.ts';
 import { sessionTable } from '../../client/render/tables.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
 import { sessionInfo } from '../../client/sessions/info.ts';

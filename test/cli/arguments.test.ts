@@ -2,7 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { mediaBlocks, sessionMeant, withMedia } from '../../cli/arguments.ts';
+import { sessionMeant } from '../../cli/arguments.ts';
+import { mediaBlocks, withMedia } from '../../cli/prompt-argument.ts';
 import type { Cli } from '../../cli/cli.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

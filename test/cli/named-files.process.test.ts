@@ -4,7 +4,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Cli } from '../../cli/cli.ts';
-import { readPrompt } from '../../cli/arguments.ts';
+import { readPrompt } from '../../cli/prompt-argument.ts';
 import { readSchema } from '../../cli/run-options.ts';
 import { loadScript } from '../../scripted-model/index.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,13 +1,12 @@
 // MCP servers of agents as a program uses them (G54): the SDK, `perdure serve` and workers in
 // processes of their own, servers of the official project.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { expect, test } from 'vitest';
 import { reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
+import { filesWith } from '../support/files-with.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { everythingAt, holdingAt, oddAddress } from '../support/mcp/addresses.ts';
 import { until } from '../support/until.ts';
@@ -118,12 +117,6 @@ test('calls of an agent’s server ask, run unasked or are no tools, as its poli
   expect(offered.every((name) => name.startsWith('mcp__kit__') || name === 'find_tools')).toBe(true);
 });
 
-/** Whether a text is in a file of the folder or of one in it. */
-const isWritten = (folder: string, text: string): boolean =>
-  readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text));
-
 test('a server that is away, private or wants a login is an error of its session, which goes on (G40 G54)', async () => {
   const secret = 'sesame-of-the-host';
   const [gone, closed, open] = [
@@ -164,7 +157,7 @@ test('a server that is away, private or wants a login is an error of its session
   expect(hidden.connections()).toBe(0);
   expect(open.seen).toContain(`Bearer ${secret}`);
   expect(JSON.stringify(events) + worker.out() + worker.err()).not.toContain(secret);
-  expect(isWritten(place.data, secret)).toBe(false);
+  expect(filesWith(place.data, secret)).toEqual([]);
 });
 
 test('a call whose worker is killed is not made again, and the next worker offers the same tools (G54 L40)', async () => {

@@ -1,7 +1,7 @@
 // The minimap joins what could not be seen apart, and says what it mostly was; a wait that goes on
 // counts.
 import { expect, test } from 'vitest';
-import { barOf, type BarSegment, type SegmentKind } from '../../client/sessions/history/timeline.ts';
+import { barOf, type BarSegment, type SegmentKind } from '../../client/sessions/history/bars.ts';
 import { barsWithWait, joinShort } from '../../page/session/lanes.ts';
 import { htmlOf } from '../../page/layout.tsx';
 import { TimedText } from '../../page/figures.tsx';

@@ -6,7 +6,7 @@ import { changeRing } from '../../page/feed/ring.ts';
 import { shareChange } from '../../page/session/shared-routes.tsx';
 import { newShare, shareEnd } from '../../page/hosting/passes.ts';
 import { clockScale, groupRows, rowsOf } from '../../page/timeline/clock-rows.ts';
-import { barOf } from '../../client/sessions/history/timeline.ts';
+import { barOf } from '../../client/sessions/history/bars.ts';
 import { listCommands, listReadFiles, listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 import { iterationsOf } from '../../client/sessions/history/iterations.ts';
 import { noRecentRequests } from '../../client/sessions/history/recent.ts';

@@ -1,7 +1,7 @@
 // The timeline and the plots of a session, from a transcript and the steps that a history tells.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../store/log/entries.ts';
-import { barOf } from '../../client/sessions/history/timeline.ts';
+import { barOf } from '../../client/sessions/history/bars.ts';
 import { columnsOf } from '../../page/timeline/clock-rows.ts';
 import { iterationsOf, stepsByIteration } from '../../client/sessions/history/iterations.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';

@@ -12,12 +12,8 @@ import {
 } from '../../system/process/environment.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import { isInReach, isInside, type Reach, realOf } from '../../system/process/places.ts';
-import {
-  describeMissingVariables,
-  describeSandboxCauses,
-  listKeyAgentSockets,
-  SSH_SOCKET,
-} from './shell/sandbox-cause.ts';
+import { describeMissingVariables, describeSandboxCauses } from './shell/sandbox-cause.ts';
+import { listKeyAgentSockets, SSH_SOCKET } from './shell/key-agents.ts';
 import { type ProcessTree, spawnTree } from '../../system/process/spawn-tree.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { SPAWNER_GONE } from '../../system/process/spawner.ts';

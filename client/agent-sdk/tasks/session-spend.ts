@@ -144,17 +144,17 @@ export function usageIn(entries: readonly Entry[]): SDKControlGetContextUsageRes
   const { input_tokens: input, output_tokens: output } = usage;
   const counted = input + output + (usage.cache_read_input_tokens ?? 0) + (usage.cache_creation_input_tokens ?? 0);
   const boundary = entries.slice(last).findLast((entry) => entry.kind === 'boundary');
-  const totalTokens = boundary?.kind === 'boundary' ? boundary.after : counted;
+  const total = boundary?.kind === 'boundary' ? boundary.after : counted;
   const { window = 0 } = catalogue.models[parseBaseName(model).base] ?? {};
-  const free = Math.max(0, window - totalTokens);
+  const free = Math.max(0, window - total);
   return {
     model,
-    totalTokens,
+    totalTokens: total,
     maxTokens: window,
     rawMaxTokens: window,
-    percentage: window === 0 ? 0 : Math.round((100 * totalTokens) / window),
+    percentage: window === 0 ? 0 : Math.round((100 * total) / window),
     categories: [
-      { name: 'Conversation, instructions and tools', tokens: totalTokens, color: 'text', kind: 'used' },
+      { name: 'Conversation, instructions and tools', tokens: total, color: 'text', kind: 'used' },
       { name: 'Free space', tokens: free, color: 'inactive', kind: 'free' },
     ],
   };

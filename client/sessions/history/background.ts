@@ -59,12 +59,12 @@ export function backgroundCommands(
 }
 
 type Started = BackgroundStart & { told: string | null };
-type Found = { readonly open: OpenCalls; readonly started: Started[] };
+type Found = { readonly calls: OpenCalls; readonly started: Started[] };
 
 const background: ItemFold<Found> = {
-  begin: () => ({ open: new Map(), started: [] }),
-  add({ open, started }, item) {
-    for (const { call, outcome } of takeCalls(open, item).ended) {
+  begin: () => ({ calls: new Map(), started: [] }),
+  add({ calls, started }, item) {
+    for (const { call, outcome } of takeCalls(calls, item).ended) {
       const { command, background: isBackground } = call.input;
       const id = call.name === 'bash' ? readStartedId(outcome.content) : null;
       // Any other command may print the same words.

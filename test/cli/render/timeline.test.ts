@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { formatLoggedCall, readTranscript, stepLine } from '../../../cli/commands/logs.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { timelineLines } from '../../../cli/render/timeline.ts';
-import type { Bar, BarSegment } from '../../../client/sessions/history/timeline.ts';
+import type { Bar, BarSegment } from '../../../client/sessions/history/bars.ts';
 import type { Iteration } from '../../../client/sessions/history/iterations.ts';
 import type { Step } from '../../../client/sessions/history/steps.ts';
 import type { PendingApproval } from '../../../workflows/contract/people.ts';

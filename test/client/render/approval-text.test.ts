@@ -1,7 +1,7 @@
 // A call that waits, as it is shown to whoever decides.
 import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
-import { approvalsTable } from '../../../cli/commands/decisions.ts';
+import { approvalsTable } from '../../../cli/commands/approvals.ts';
 import { approvalText, parseQuestion } from '../../../client/render/approval-text.ts';
 import { chooseAnswer } from '../../../cli/approving/pick-decision.ts';
 import { createPaint } from '../../../client/paint.ts';

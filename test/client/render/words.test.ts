@@ -1,7 +1,7 @@
 // A sentence for each thing that the loop says of itself.
 import { expect, test } from 'vitest';
 import { noticeText } from '../../../client/render/words.ts';
-import { endWords, outcomeText } from '../../../client/render/outcome-words.ts';
+import { endWords, outcomeText } from '../../../client/render/ending-words.ts';
 import { terminalDetail } from '../../../client/sessions/outcome.ts';
 import type { Notice } from '../../../workflows/contract/activities.ts';
 import type { Terminal } from '../../../workflows/contract/loop.ts';

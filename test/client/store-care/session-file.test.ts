@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { hashOf } from '../../../store/values/store.ts';
 import { readSessionFile, type SessionHeader, writeLines } from '../../../client/store-care/session-file.ts';
-import { describeImportedOptions } from '../../../client/store-care/carry-session.ts';
+import { describeImportedOptions } from '../../../client/store-care/brought.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { moveRef } from '../../../store/snapshots/saved-files.ts';
+import { moveRef } from '../../../store/snapshots/move-ref.ts';
 import { tempFolder } from '../../tools/support.ts';
 
 test('a lock that a killed process left on a ref holds up the next commit and does not lose it (T1)', async () => {
