@@ -10,7 +10,7 @@ import { present } from '../client/faces/basics.ts';
 import { AGENT_TOOL } from '../client/faces/contract.ts';
 import { SERVER_PREFIX } from '../client/faces/outside.ts';
 import type { OptionChanges, OutsideTool, RosterAgent, RunOptions, PermissionRules } from '../client/faces/types.ts';
-import { outsideTools } from './agents.ts';
+import { outsideToolsOf } from './agents.ts';
 import { OUTPUTS, UPLOADS } from '../client/faces/stored.ts';
 import type { SessionItem } from './log/stored.ts';
 import { describeMemoryStores, mountsOfStores } from './memory/attach.ts';
@@ -28,6 +28,7 @@ type AgentPlace = {
   readonly cwd: string;
   readonly resources?: SessionItem['resources'];
   readonly skills: readonly SessionSkill[];
+  readonly vaults?: SessionItem['vaults'];
   readonly budget?: string | undefined;
   /** Whether runs show files that are attached to the session (G66). */
   readonly hasFiles?: boolean | undefined;
@@ -47,8 +48,8 @@ export function optionsOfAgent(
   const isBoxed = config.type === 'self_hosted';
   const enabled = enabledTools(agent, offline);
   const { outsideTools: custom = [], tools, ...own } = ownOptions(agent, enabled, isBoxed ? workerTools : []);
-  const servers = serversOf(agent, config);
-  const roster = rosterOf(agent).map((one) => memberOf(one, config));
+  const servers = reachesServers(config) ? runServers(agent.mcp_servers, agent.tools, context.vaults) : [];
+  const roster = rosterOf(agent).map((one) => memberOf(one, offline));
   return {
     cwd,
     toolset: 'agent_toolset_20260401',
@@ -57,8 +58,12 @@ export function optionsOfAgent(
     ...(offline && { offline }),
     ...(hasFiles && { sessionFiles: true }),
     ...own,
-    tools: [...tools, ...(roster.length > 0 ? [AGENT_TOOL] : []), ...servers.tools],
-    ...servers.options,
+    tools: [
+      ...tools,
+      ...(roster.length > 0 ? [AGENT_TOOL] : []),
+      ...servers.map(({ name }) => `${SERVER_PREFIX}${name}`),
+    ],
+    ...(servers.length > 0 && { mcpServers: servers }),
     ...(roster.length > 0 && { roster }),
     recordWaits: true,
     ...(budget !== undefined && { sessionBudgetUsd: usdOf(budget) }),
@@ -87,7 +92,7 @@ function ownOptions(
     ...(system !== null && { systemPrompt: system }),
     permissions: enabled.permissions,
     tools: [...enabled.tools, ...custom.map(({ name }) => name)],
-    ...(custom.length > 0 && { outsideTools: outsideTools(custom, workerTools) }),
+    ...(custom.length > 0 && { outsideTools: outsideToolsOf(custom, workerTools) }),
   } satisfies Partial<RunOptions>;
 }
 
@@ -98,24 +103,11 @@ function enabledTools({ tools }: AgentDefinition, offline: boolean): EnabledTool
   return rulesOfToolset(offline ? configs.filter(({ name }) => name !== 'web_fetch') : configs);
 }
 
-/** Returns an agent's MCP servers, and the names by which its tools hold all of theirs. */
-function serversOf(
-  { mcp_servers, tools }: Pick<BetaManagedAgentsSessionThreadAgent, 'mcp_servers' | 'tools'>,
-  config: BetaEnvironment['config'],
-) {
-  const mcpServers = reachesServers(config) ? runServers(mcp_servers, tools) : [];
-  return {
-    tools: mcpServers.map(({ name }) => `${SERVER_PREFIX}${name}`),
-    options: mcpServers.length > 0 ? { mcpServers } : {},
-  };
-}
-
-function memberOf(agent: BetaManagedAgentsSessionThreadAgent, config: BetaEnvironment['config']): RosterAgent {
-  const { tools, ...own } = ownOptions(agent, enabledTools(agent, isOffline(config)));
-  const servers = serversOf(agent, config);
-  const { name, description } = agent;
-  return { name, description: description ?? '', ...own, tools: [...tools, ...servers.tools], ...servers.options };
-}
+const memberOf = (agent: BetaManagedAgentsSessionThreadAgent, offline: boolean): RosterAgent => ({
+  name: agent.name,
+  description: agent.description ?? '',
+  ...ownOptions(agent, enabledTools(agent, offline)),
+});
 
 /** A worker elsewhere lays the folders of memory stores and skills into its own sandbox. */
 function contextOptions(

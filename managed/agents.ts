@@ -69,7 +69,7 @@ function refuseTools(offered: Tools, path: string): void {
     for (const [index, config] of (one.configs ?? []).entries()) refuseConfig(config, `${where}.configs.${index}`);
   }
   const custom = offered.flatMap((one) => (one.type === 'custom' ? [one] : []));
-  const problem = RUN_OPTIONS.outsideTools.problemOf(outsideTools(custom));
+  const problem = RUN_OPTIONS.outsideTools.problemOf(outsideToolsOf(custom));
   if (problem !== undefined) throw invalid(`${path}: ${problem}`, path);
 }
 
@@ -88,7 +88,10 @@ function refuseCustom({ name, description, input_schema }: Custom, path: string)
 const LONGEST_DESCRIPTION = 4_096;
 
 /** Returns custom tools as a run has them. `workerTools`: names of those that workers own (G57). */
-export const outsideTools = (custom: readonly Custom[], workerTools: readonly string[] = []): readonly OutsideTool[] =>
+export const outsideToolsOf = (
+  custom: readonly Custom[],
+  workerTools: readonly string[] = [],
+): readonly OutsideTool[] =>
   custom.map(({ name, description, input_schema }) => ({
     by: workerTools.includes(name) ? 'worker' : 'custom',
     name,

@@ -49,6 +49,8 @@ import { parseBody, parseQuery } from './shapes/parse.ts';
 import * as shapes from './shapes/sessions.ts';
 import type { ServedName } from './surface.ts';
 import { idOfThread, Threads } from './threads.ts';
+import { vaultHandlers } from './vaults/handlers.ts';
+import { VaultResources } from './vaults/vaults.ts';
 import { workHandlers } from './work/handlers.ts';
 import { listForWorker, offerToWorker } from './work/view.ts';
 import { Work } from './work/work.ts';
@@ -60,9 +62,20 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): AllParts
   const environments = new Environments(stored, ports.now);
   const memoryStores = new MemoryStores(stored, ports.now);
   const skills = new SkillResources(stored.skills, ports.now);
+  const vaults = new VaultResources(ports);
   const timelines = new Timelines(ports);
   const files = new FileResources(ports);
-  const sessions = new Sessions({ ports, stored, agents, environments, files, memoryStores, skills, timelines });
+  const sessions = new Sessions({
+    ports,
+    stored,
+    agents,
+    environments,
+    files,
+    memoryStores,
+    skills,
+    vaults,
+    timelines,
+  });
   const sealing = async (): Promise<Cursors> => cursors(await stored.secret());
   const queues = new WorkQueues(ports);
   const { leases, leaseMs, now } = ports;
@@ -70,7 +83,20 @@ export function createParts(ports: ManagedPorts, stored: ManagedStore): AllParts
   const bus = new EventBus();
   const threads = new Threads({ ports, stored, sessions });
   const deployments = new Deployments({ stored, agents, sessions, files, now });
-  const own = { agents, environments, files, memoryStores, skills, timelines, sessions, threads, bus, queues, work };
+  const own = {
+    agents,
+    environments,
+    files,
+    memoryStores,
+    skills,
+    vaults,
+    timelines,
+    sessions,
+    threads,
+    bus,
+    queues,
+    work,
+  };
   const parts = { ports, stored, ...own, deployments, cursors: sealing };
   return { ...parts, runs: new DeploymentRuns(parts) };
 }
@@ -84,6 +110,7 @@ export function createHandlers(parts: AllParts): Readonly<Record<ServedName, Han
     ...eventHandlers(parts),
     ...threadHandlers(parts),
     ...memoryHandlers(parts),
+    ...vaultHandlers(parts),
     ...fileHandlers(parts),
     ...deploymentHandlers(parts),
     ...skillHandlers(parts),

@@ -19,6 +19,8 @@ export type Prefix =
   | 'sesrsc'
   | 'depl'
   | 'drun'
+  | 'vlt'
+  | 'vcrd'
   | 'req';
 
 /** Makes a new random id. */
@@ -40,6 +42,8 @@ const FORMS: Readonly<Record<Prefix, RegExp>> = {
   sesrsc: /^sesrsc_[0-9a-z]{26}$/,
   depl: /^depl_[0-9a-z]{26}$/,
   drun: /^drun_[0-9a-z]{26}$/,
+  vlt: /^vlt_[0-9a-z]{26}$/,
+  vcrd: /^vcrd_[0-9a-z]{26}$/,
   req: /^req_[0-9a-z]{26}$/,
 };
 

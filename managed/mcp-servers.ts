@@ -59,11 +59,12 @@ function refuseServer({ name, url }: Servers[number], path: string): void {
   if (problem !== undefined) throw invalid(`${path}.url: ${problem}`, `${path}.url`);
 }
 
-function urlProblem(text: string): string | undefined {
+/** Returns a sentence for what is no address of an MCP server. */
+export function urlProblem(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:\/\//.test(text)) return 'give an address that begins with https:// or http://';
   if (url.username !== '' || url.password !== '')
-    return 'an address has no user and no password: the worker’s configuration has headers ("managed.mcpServers")';
+    return 'an address has no user and no password: a vault has credentials';
   return url.hash === '' ? undefined : 'an address of a server has no fragment';
 }
 
@@ -83,13 +84,14 @@ function refuseToolset(
 
 const isMcpToolset = (tool: Tools[number]): tool is BetaManagedAgentsMCPToolset => tool.type === 'mcp_toolset';
 
-/** Returns the servers as a run has them. */
-export function runServers(servers: Servers, tools: Tools): readonly RunServer[] {
+/** Returns the servers as a run has them. `vaults`: the ids of its session's. */
+export function runServers(servers: Servers, tools: Tools, vaults: readonly string[] = []): readonly RunServer[] {
   return servers.flatMap(({ name, url }) => {
     const toolset = tools.filter(isMcpToolset).find(({ mcp_server_name }) => mcp_server_name === name);
     if (toolset === undefined) return [];
     const own = toolset.configs.map((config) => [config.name, runConfig(config)] as const);
-    return [{ name, url, config: runConfig(toolset.default_config), tools: Object.fromEntries(own) }];
+    const policies = { config: runConfig(toolset.default_config), tools: Object.fromEntries(own) };
+    return [{ name, url, ...policies, ...(vaults.length > 0 && { vaults }) }];
   });
 }
 

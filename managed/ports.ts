@@ -20,6 +20,7 @@ import type {
   ChannelItem,
   Entry,
   GivenResult,
+  KeyRing,
   NewestStep,
   OpenedServer,
   PerdureClient,
@@ -28,6 +29,7 @@ import type {
   SessionLabels,
   Store,
 } from '../client/faces/types.ts';
+import { createPublicFetch } from '../client/faces/vaults.ts';
 import type { Env } from '../connection/data-folder.ts';
 import type { PagePorts } from '../page/ports.ts';
 import { type Leases, temporalLeases } from './work/leases.ts';
@@ -62,6 +64,10 @@ export type ManagedPorts = {
   readonly idleLeaseMs: number | undefined;
   /** Names of custom tools that workers of self-hosted environments own. */
   readonly workerTools: readonly string[];
+  /** The keys that seal secrets of vaults; undefined without any. */
+  readonly keys: KeyRing | undefined;
+  /** Reaches the addresses of credentials: public ones, and others that the operator allows. */
+  readonly fetch: ReturnType<typeof createPublicFetch>;
   readonly store: Store;
   /** Milliseconds since the epoch. */
   now(): number;
@@ -70,15 +76,17 @@ export type ManagedPorts = {
 };
 
 type Place = Pick<ManagedPorts, 'leaseMs' | 'publicUrl' | 'idleLeaseMs' | 'workerTools' | 'log'> & {
+  /** Hosts of MCP servers and token endpoints whose addresses may be private. */
+  readonly privateHosts: readonly string[];
   /** The absolute path of the folder that holds the sessions' workspaces. */
   readonly root: string;
   readonly env: Env;
 };
 
 export function managedPorts(
-  { temporal, folder: data }: OpenedServer,
+  { temporal, target, folder: data }: OpenedServer,
   ports: PagePorts,
-  { root, env, log, ...options }: Place,
+  { root, env, log, privateHosts, ...options }: Place,
 ): ManagedPorts {
   const { client } = temporal;
   const { namespace } = client.options;
@@ -111,11 +119,15 @@ export function managedPorts(
     },
     leases: temporalLeases(client, TASK_QUEUE),
     ...options,
+    keys: target.keys,
+    fetch: createPublicFetch({ network: data.network(), privateHosts, remedy: REMEDY }),
     store: ports.store,
     now: Date.now,
     log,
   };
 }
+
+const REMEDY = 'only the operator of this server can allow it ("--managed-private-hosts")';
 
 /** Returns no entries for a session without a workflow. */
 async function readEntries({ transcript }: PagePorts, session: string): Promise<readonly Entry[]> {

@@ -16,6 +16,7 @@ import type { ManagedPorts } from './ports.ts';
 import type { Sessions } from './sessions.ts';
 import type { Query } from './shapes/parse.ts';
 import type { FoundThread, Threads } from './threads.ts';
+import type { VaultResources } from './vaults/vaults.ts';
 import type { SessionLease } from './work/credentials.ts';
 import type { SkillResources } from './skills/skill-resources.ts';
 import type { Work } from './work/work.ts';
@@ -62,6 +63,7 @@ export type Parts = {
   readonly environments: Environments;
   readonly memoryStores: MemoryStores;
   readonly skills: SkillResources;
+  readonly vaults: VaultResources;
   readonly timelines: Timelines;
   readonly files: FileResources;
   readonly sessions: Sessions;

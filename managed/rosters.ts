@@ -188,6 +188,8 @@ export function rosterOf({ multiagent }: Pick<BetaManagedAgentsSessionAgent, 'mu
 export function refuseRoster(agent: BetaManagedAgentsSessionAgent, { config }: BetaEnvironment): void {
   if (config.type === 'self_hosted')
     throw unsupported('environment_id', 'an agent with a roster works in a "cloud" environment alone');
-  const skilled = rosterOf(agent).find(({ id, skills }) => skills.length > 0 && id !== agent.id);
-  if (skilled) throw unsupported('agent', `agent ${skilled.id} of the roster has skills`);
+  const served = rosterOf(agent).find(
+    ({ id, mcp_servers, skills }) => mcp_servers.length > 0 || (skills.length > 0 && id !== agent.id),
+  );
+  if (served) throw unsupported('agent', `agent ${served.id} of the roster has MCP servers or skills`);
 }

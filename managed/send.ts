@@ -379,6 +379,7 @@ async function openTurn(
     cwd,
     resources: item.resources,
     skills: await readSkills(stored.skills, agent.skills),
+    vaults: item.vaults,
     budget: item.budget,
     hasFiles: item.hasFiles,
     workerTools: ports.workerTools,

@@ -8,31 +8,28 @@ import type {
   BetaManagedAgentsSessionAgent,
 } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { present } from '../client/faces/basics.ts';
-import { optionsProblem } from '../client/faces/options.ts';
 import { ClientProblem } from '../client/faces/start.ts';
-import type { Hash, RunOptions, SessionId } from '../client/faces/types.ts';
+import type { Hash, SessionId } from '../client/faces/types.ts';
 import { createLimit } from '../system/async.ts';
-import { optionsOfAgent } from './agent-options.ts';
-import { type Agents, type Overrides, withOverrides } from './agents.ts';
+import { type Overrides, withOverrides } from './agents.ts';
 import { budgetOf, createOnly, notRaised, requirePrice, usdOf } from './budgets.ts';
-import { type Environments, refuseWithoutServers } from './environments.ts';
 import { conflict, invalid, ManagedError, notFound, unsupported } from './errors.ts';
 import { formatTime, newId } from './ids.ts';
-import type { ManagedStore, SessionItem } from './log/stored.ts';
+import type { SessionItem } from './log/stored.ts';
 import { outcomeProblem, showOutcome } from './events/outcome-parts.ts';
 import type { EventFact } from './events/parts.ts';
-import type { FileResources } from './files/file-resources.ts';
 import { spentSoFar, usageOf } from './events/run-end.ts';
-import type { Timeline, Timelines } from './events/timelines.ts';
+import type { Timeline } from './events/timelines.ts';
 import { diffLabels, earlyUpdates, noteUpdate, withNewAgents } from './events/updates.ts';
-import { attachMemoryStores } from './memory/attach.ts';
-import type { MemoryStores } from './memory/stores.ts';
-import type { ResourceParams } from './shapes/files.ts';
-import { chooseSkills, readSkills } from './skills/attach.ts';
-import type { SkillResources } from './skills/skill-resources.ts';
 import { sortByCreation } from './pages.ts';
-import type { ManagedPorts } from './ports.ts';
-import { refuseRoster, rosterOf } from './rosters.ts';
+import {
+  attachToSession,
+  chooseSession,
+  FILES_ELSEWHERE,
+  type NewSession,
+  refuseWrongAgent,
+  type SessionParts,
+} from './new-session.ts';
 import {
   endOutside,
   type Extension,
@@ -44,24 +41,10 @@ import {
   perdureFacts,
   statusOf,
 } from './session-status.ts';
-import { isWithin, type sessionCreate, type sessionList, type sessionUpdate } from './shapes/sessions.ts';
+import { isWithin, type sessionList, type sessionUpdate } from './shapes/sessions.ts';
 
 /** Sessions that a list looks at side by side. */
 const LOOKS = 16;
-
-/** The body of a creation without the first events. */
-export type NewSession = Omit<z.output<typeof sessionCreate>, 'initial_events'>;
-
-export type SessionParts = {
-  readonly ports: ManagedPorts;
-  readonly stored: ManagedStore;
-  readonly agents: Agents;
-  readonly environments: Environments;
-  readonly memoryStores: MemoryStores;
-  readonly skills: SkillResources;
-  readonly files: FileResources;
-  readonly timelines: Timelines;
-};
 
 /** The source of a stream: a session or one of its threads. `session`: has the live channel. */
 export type EventSource = {
@@ -88,11 +71,11 @@ export class Sessions {
   async create(id: string, by: string, body: NewSession, deployment?: string): Promise<void> {
     const { stored, ports } = this.#parts;
     const isRepeated = (await stored.sessionLog(id).read()).has(id);
-    const { agent, environment, resources } = await this.#choose(id, body, isRepeated);
+    const { agent, environment, resources, vaults } = await chooseSession(this.#parts, id, body, isRepeated);
     const isCloud = environment.config.type === 'cloud';
     const budget = body.budget?.max_list_cost.amount;
     const hash = await stored.putSessionAgent(agent);
-    if (!isRepeated) await this.#attach(id, by, agent, body.resources ?? []);
+    if (!isRepeated) await attachToSession(this.#parts, { id, by, agent, resources: body.resources ?? [] });
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -105,6 +88,7 @@ export class Sessions {
       agentVersion: agent.version,
       agent: hash,
       ...(resources.length > 0 && { resources }),
+      ...(vaults.length > 0 && { vaults }),
       ...(budget !== undefined && { budget }),
       ...(isCloud && { hasFiles: true }),
       ...(deployment !== undefined && { deployment }),
@@ -118,65 +102,16 @@ export class Sessions {
 
   /** Checks what sessions are to be created of, and creates none. Throws ManagedError. */
   async check(body: NewSession): Promise<BetaManagedAgentsSessionAgent> {
-    const { agent } = await this.#choose(newId('sesn'), body, false);
+    const { agent } = await chooseSession(this.#parts, newId('sesn'), body, false);
     await this.#parts.files.check(body.resources ?? []);
     return agent;
-  }
-
-  /** Returns what the session is made of. Throws ManagedError. */
-  async #choose(id: string, body: NewSession, isRepeated: boolean) {
-    refuseUnservedParts(body);
-    const { environments, memoryStores } = this.#parts;
-    const environment = await environments.requireOpen(body.environment_id);
-    const agent = await this.#parts.agents.choose(body.agent);
-    if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
-    if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
-    const requested = body.resources ?? [];
-    const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
-    await this.#refuseWrongAgent(agent, environment, { session: id, resources });
-    const isCloud = environment.config.type === 'cloud';
-    if (requested.some(({ type }) => type !== 'memory_store') && !isCloud)
-      throw invalid(ELSEWHERE, 'resources', 'self_hosted_resources_unsupported');
-    return { agent, environment, resources };
-  }
-
-  /** Throws ManagedError for an agent whose runs could not open in the environment. */
-  async #refuseWrongAgent(
-    agent: BetaManagedAgentsSessionAgent,
-    environment: BetaEnvironment,
-    place: Pick<Parameters<typeof optionsOfAgent>[2], 'session' | 'resources'>,
-  ): Promise<void> {
-    if ([agent, ...rosterOf(agent)].some(({ mcp_servers }) => mcp_servers.length > 0))
-      refuseWithoutServers(environment);
-    const { stored, ports } = this.#parts;
-    const skills = await readSkills(stored.skills, agent.skills);
-    const { workerTools } = ports;
-    const options = optionsOfAgent(agent, environment, { ...place, cwd: '/', skills, workerTools });
-    if (skills.length > 0) requireReader(options);
-    const problem = optionsProblem(options);
-    if (problem !== undefined) throw invalid(`agent: ${problem}`, 'agent');
-  }
-
-  /** Attaches files and skills to a session that is about to be created. Throws ManagedError. */
-  async #attach(
-    id: string,
-    by: string,
-    { skills: chosen }: BetaManagedAgentsSessionAgent,
-    requested: readonly ResourceParams[],
-  ): Promise<void> {
-    const { files, skills, stored } = this.#parts;
-    await files.attachAll(id, by, requested);
-    const versions = chosen.map(({ version }) => version);
-    await skills.hold(id, by, versions);
-    // One that was deleted before it was held may be gone at any time.
-    await chooseSkills(stored.skills, chosen, 'agent.skills');
   }
 
   /** Throws ManagedError unless files can be attached to the session. */
   async requireFiles(id: string): Promise<void> {
     const item = await this.item(id);
     refuseArchived(id, item);
-    if (item.hasFiles !== true) throw invalid(ELSEWHERE);
+    if (item.hasFiles !== true) throw invalid(FILES_ELSEWHERE);
   }
 
   /** Throws ManagedError 404. */
@@ -231,7 +166,7 @@ export class Sessions {
       title: item.title,
       updated_at: formatTime(item.updatedAt),
       usage: usageOf(spending),
-      vault_ids: [],
+      vault_ids: [...(item.vaults ?? [])],
       ...perdureFacts(description),
     } satisfies BetaManagedAgentsSession & Extension;
   }
@@ -281,9 +216,9 @@ export class Sessions {
       );
     const own = await stored.sessionAgent(item.agent);
     const agent = withOverrides(own, changes);
-    await this.#refuseWrongAgent(agent, await this.environmentOf(item), {
+    await refuseWrongAgent(this.#parts, agent, await this.environmentOf(item), {
       session: id,
-      ...present({ resources: item.resources }),
+      ...present({ resources: item.resources, vaults: item.vaults }),
     });
     return isDeepStrictEqual(agent, own) ? item.agent : stored.putSessionAgent(agent);
   }
@@ -475,15 +410,6 @@ export class Sessions {
   }
 }
 
-const ELSEWHERE =
-  'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
-
-/** A model reads its skills by a tool. Throws ManagedError. */
-function requireReader({ tools = [] }: RunOptions): void {
-  if (tools.some((name) => name === 'read' || name === 'bash')) return;
-  throw invalid('agent: its skills are read by the tool read or bash: enable one of them', 'agent');
-}
-
 /** Foreign clients match these words. */
 export const archivedProblem = (session: string): ManagedError =>
   invalid(`Cannot send events to archived session: ${session}`, undefined, 'session_archived');
@@ -518,7 +444,7 @@ const attachesStore = ({ resources = [] }: SessionItem, id: string): boolean =>
 const isPresent = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
 
-/** Refuses by name what a session of this server would not do (G4). Throws ManagedError. */
-function refuseUnservedParts(body: { readonly vault_ids?: unknown }): void {
-  if (isPresent(body.vault_ids)) throw unsupported('vault_ids', 'vaults are not served yet');
+/** Refuses by name what cannot be changed of a session (G4). Throws ManagedError. */
+function refuseUnservedParts({ vault_ids }: z.output<typeof sessionUpdate>): void {
+  if (isPresent(vault_ids)) throw unsupported('vault_ids', 'a session keeps the vaults that it was created with');
 }

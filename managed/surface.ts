@@ -24,6 +24,7 @@ const keyOnly = ['environment key'] as const;
 const tokenOnly = ['session token'] as const;
 
 const MEMORY = '/memory_stores/{memory_store_id}/memories/{memory_id}';
+const CREDENTIAL = '/vaults/{vault_id}/credentials/{credential_id}';
 const MEMORY_VERSION = '/memory_stores/{memory_store_id}/memory_versions/{memory_version_id}';
 const SKILL_VERSION = '/skills/{skill_id}/versions/{version}';
 
@@ -87,6 +88,19 @@ export const servedRoutes = [
   route('memoryStores.memoryVersions.list', 'get', '/memory_stores/{memory_store_id}/memory_versions', 'look'),
   route('memoryStores.memoryVersions.retrieve', 'get', MEMORY_VERSION, 'look'),
   route('memoryStores.memoryVersions.redact', 'post', `${MEMORY_VERSION}/redact`, 'steer'),
+  route('vaults.create', 'post', '/vaults', 'steer'),
+  route('vaults.list', 'get', '/vaults', 'look'),
+  route('vaults.retrieve', 'get', '/vaults/{vault_id}', 'look'),
+  route('vaults.update', 'post', '/vaults/{vault_id}', 'steer'),
+  route('vaults.delete', 'delete', '/vaults/{vault_id}', 'steer'),
+  route('vaults.archive', 'post', '/vaults/{vault_id}/archive', 'steer'),
+  route('vaults.credentials.create', 'post', '/vaults/{vault_id}/credentials', 'steer'),
+  route('vaults.credentials.list', 'get', '/vaults/{vault_id}/credentials', 'look'),
+  route('vaults.credentials.retrieve', 'get', CREDENTIAL, 'look'),
+  route('vaults.credentials.update', 'post', CREDENTIAL, 'steer'),
+  route('vaults.credentials.delete', 'delete', CREDENTIAL, 'steer'),
+  route('vaults.credentials.archive', 'post', `${CREDENTIAL}/archive`, 'steer'),
+  route('vaults.credentials.mcpOAuthValidate', 'post', `${CREDENTIAL}/mcp_oauth_validate`, 'steer'),
   route('files.upload', 'post', '/files', 'steer'),
   route('files.list', 'get', '/files', 'look'),
   route('files.retrieveMetadata', 'get', '/files/{file_id}', 'look'),
@@ -130,7 +144,6 @@ export type ServedName = ServedRoute['name'];
 export type RefusedPaths = { readonly capability: string; readonly paths: readonly string[] };
 
 export const refusedPaths: readonly RefusedPaths[] = [
-  { capability: 'vaults', paths: ['/vaults', '/vaults/*'] },
   { capability: 'messages', paths: ['/messages', '/messages/*'] },
   { capability: 'completions', paths: ['/complete'] },
   { capability: 'dreams', paths: ['/dreams', '/dreams/*'] },

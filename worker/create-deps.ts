@@ -41,6 +41,7 @@ import { WorkQueues } from '../store/sandbox/queue.ts';
 import { openMemoryStores } from '../store/memories/memories.ts';
 import { Skills } from '../store/values/skills.ts';
 import { openStore } from '../store/values/open-store.ts';
+import { Vaults } from '../store/vaults/vaults.ts';
 import { createSeenByTools } from '../store/view/seen-files.ts';
 import { createTranscripts } from '../store/transcript/transcripts.ts';
 import { readOutcome } from '../activities/calls/journal.ts';
@@ -62,6 +63,8 @@ type DepsSettings = {
   readonly storePlace: string;
   /** The keys that seal the records of a bucket. */
   readonly storeKeys?: KeyRing | undefined;
+  /** The keys that seal payloads, and secrets of vaults. */
+  readonly keys?: KeyRing | undefined;
   readonly liveDir: string;
   /** The address of a Redis to use instead of the folder. */
   readonly liveUrl?: string | undefined;
@@ -142,6 +145,7 @@ export async function createDeps(
     sandbox,
     log,
     known: settings.managed?.mcpServers ?? {},
+    vaults: new Vaults({ store, now: Date.now, keys: settings.keys }),
     fakeIpRanges: settings.webFetch?.fakeIpRanges,
   });
   const readConfig = createConfigReader(store);

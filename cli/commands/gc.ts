@@ -40,6 +40,7 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
     describeFreeRoom,
     Files,
     findKeptMemories,
+    findKeptSecrets,
     GRACE_MS,
     measureDatabase,
     openStore,
@@ -53,7 +54,9 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
     const versions = await new Skills(values, Date.now).kept();
     const files = new Set([...(await new Files(values, Date.now).log.read()).keys(), ...versions]);
     const isMemoryKept = await findKeptMemories(values, Date.now);
-    const options = { graceMs, dryRun, files, isMemoryKept, goneNamespaces: goneNamespace };
+    const isSecretKept = await findKeptSecrets(values, Date.now);
+    const isResourceKept = (key: string): boolean | undefined => isMemoryKept(key) ?? isSecretKept(key);
+    const options = { graceMs, dryRun, files, isResourceKept, goneNamespaces: goneNamespace };
     const cleaning = { temporal: temporal.client, care, store, ...options };
     const cleaned = await cleanStore(cleaning);
     const isOwn = isInside(folder.root, folder.storePlace);

@@ -44,10 +44,20 @@ export function serveCommand(program: Command, cli: Cli): void {
       '--managed-worker-tools <names>',
       'with --managed: custom tools that those workers carry out, and no app, divided by commas',
     )
+    .option(
+      '--managed-private-hosts <hosts>',
+      'with --managed: hosts of MCP servers whose addresses may be private when credentials are validated, divided by commas',
+    )
     .option(...METRICS_OPTION);
   addPageOptions(command).action(async ({ token, managed, ...all }: Flags) => {
-    const { managedLease, managedUrl, managedIdleLease, managedWorkerTools, ...flags } = all;
-    const managedFlags = present({ managedLease, managedUrl, managedIdleLease, managedWorkerTools });
+    const { managedLease, managedUrl, managedIdleLease, managedWorkerTools, managedPrivateHosts, ...flags } = all;
+    const managedFlags = present({
+      managedLease,
+      managedUrl,
+      managedIdleLease,
+      managedWorkerTools,
+      managedPrivateHosts,
+    });
     if (token === true) return cli.exit(await printToken(cli, present({ ...flags, managed, ...managedFlags })));
     const mountOn = await readManaged(cli, managed, managedFlags);
     const linesOf = ({ api, ownToken, entrance }: ServedPage): string => {
@@ -70,6 +80,7 @@ const NAMES = {
   managedUrl: '--managed-url',
   managedIdleLease: '--managed-idle-lease',
   managedWorkerTools: '--managed-worker-tools',
+  managedPrivateHosts: '--managed-private-hosts',
 } as const;
 
 /** Absent without --managed, which the other flags need. */
@@ -80,10 +91,13 @@ async function readManaged(cli: Cli, managed: string | undefined, flags: Managed
     leaseMs: leaseOf(flags.managedLease),
     publicUrl: urlOf(flags.managedUrl),
     idleLeaseMs: idleLeaseOf(flags.managedIdleLease),
-    workerTools: (flags.managedWorkerTools ?? '').split(',').flatMap((name) => name.trim() || []),
+    workerTools: listOf(flags.managedWorkerTools),
+    privateHosts: listOf(flags.managedPrivateHosts),
   };
   return managed === undefined ? undefined : mountManaged(cli, resolve(cli.cwd(), managed), options);
 }
+
+const listOf = (text = ''): readonly string[] => text.split(',').flatMap((name) => name.trim() || []);
 
 const [LEAST_LEASE_MS, LEASE_MS, MOST_LEASE_MS] = [10_000, 60_000, 300_000];
 

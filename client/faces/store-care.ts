@@ -21,3 +21,4 @@ export { Skills } from '../../store/values/skills.ts';
 export { findKeptMemories } from '../../store/memories/memories.ts';
 export { HostedSessions } from '../../store/hosted-sessions.ts';
 export { openStore } from '../../store/values/open-store.ts';
+export { findKeptSecrets } from '../../store/vaults/vaults.ts';

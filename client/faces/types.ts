@@ -42,6 +42,7 @@ export type { PlacedSession, SessionTree } from '../sessions/trees.ts';
 export type { ImportedOptions } from '../store-care/brought.ts';
 export type { CleanedSnapshots } from '../store-care/clean-snapshots.ts';
 export type { CleanResult, KeptWorktree } from '../store-care/clean-store.ts';
+export type { KeyRing } from '../../connection/payloads/key-ring.ts';
 export type { RunConfig, ToolNames } from '../../store/configuration.ts';
 export type { AttachedFile, FileItem } from '../../store/values/files.ts';
 export type { PlacedTombstone } from '../../store/live/events.ts';
@@ -53,6 +54,8 @@ export type { ShadowRoom, ShadowSize } from '../../store/snapshots/pack-shadow.t
 export type { ListedQuestion } from '../../store/transcript/question-lists.ts';
 export type { Resources } from '../../store/values/resource-log.ts';
 export type { SkillItem, SkillVersion } from '../../store/values/skills.ts';
+export type { Secrets } from '../../store/vaults/sealed-secrets.ts';
+export type { CredentialAuth, CredentialItem, CredentialName, VaultItem } from '../../store/vaults/vaults.ts';
 export type { View } from '../../store/view/view.ts';
 export type { Skill } from '../../tools/builtin/files/skills.ts';
 export type { Link } from '../../tools/mcp/link.ts';

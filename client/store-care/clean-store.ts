@@ -50,10 +50,10 @@ export type CleanStore = {
   /** Changes nothing and reports what would be done. */
   readonly dryRun: boolean;
   /**
-   * Tells of records of memories whether a store needs them (G67), undefined for others. Absent:
-   * all stay.
+   * Tells of records of memories and of vaults' secrets whether a resource needs them (G65, G67),
+   * undefined for others. Absent: all stay.
    */
-  readonly isMemoryKept?: (key: string) => boolean | undefined;
+  readonly isResourceKept?: (key: string) => boolean | undefined;
   /**
    * Ids of the files (G66) and versions of skills (G64) that are needed: bytes of others are
    * dropped. Absent: those of all stay.
@@ -107,15 +107,15 @@ const OF_SESSIONS: ReadonlySet<string> = new Set([
  * then.
  */
 export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
-  const { temporal, care, store, graceMs, files, isMemoryKept, now = Date.now } = cleaning;
+  const { temporal, care, store, graceMs, files, isResourceKept, now = Date.now } = cleaning;
   const olderThan = now() - graceMs;
   await refuseOtherNamespaces(cleaning);
   const roots = await findRoots(temporal, store);
   const segments = new Set([...roots.sessions].map((session: SessionId) => keySegment(session)));
   const isKept = (key: string): boolean => {
     const [kind = '', segment = ''] = key.split('/');
-    const ofMemories = isMemoryKept?.(key);
-    if (ofMemories !== undefined) return ofMemories;
+    const ofResources = isResourceKept?.(key);
+    if (ofResources !== undefined) return ofResources;
     if (kind === FILE_BYTES || kind === SKILL_VERSIONS) return files?.has(segment) ?? true;
     if (kind === 'managed' && segment.startsWith(REFUSED)) return segments.has(segment.slice(REFUSED.length));
     return !OF_SESSIONS.has(kind) || segments.has(segment);

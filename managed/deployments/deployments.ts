@@ -3,12 +3,13 @@
 import type { z } from 'zod';
 import type { BetaManagedAgentsDeployment } from '@anthropic-ai/sdk/resources/beta/deployments';
 import type { Agents } from '../agents.ts';
-import { conflict, invalid, type ManagedError, notFound, unsupported } from '../errors.ts';
+import { conflict, invalid, type ManagedError, notFound } from '../errors.ts';
 import type { FileResources } from '../files/file-resources.ts';
 import { type DeploymentConfig, type DeploymentItem, LIST_AGE_MS, type ManagedStore } from '../log/stored.ts';
 import { sortByCreation } from '../pages.ts';
 import { checkOpening } from '../send.ts';
-import type { NewSession, Sessions } from '../sessions.ts';
+import type { NewSession } from '../new-session.ts';
+import type { Sessions } from '../sessions.ts';
 import type { deploymentCreate, deploymentList, deploymentUpdate } from '../shapes/deployments.ts';
 import { patchMetadata } from '../shapes/parse.ts';
 import { isWithin, type SentEvent } from '../shapes/sessions.ts';
@@ -42,10 +43,10 @@ export class Deployments {
   /** A repeated request with the same `id` creates nothing new. Throws ManagedError. */
   async create(id: string, by: string, body: CreateBody): Promise<NamedDeployment> {
     const { stored, now } = this.#parts;
-    refuseVaults(body);
-    const { agent, environment_id, initial_events, resources = [], budget = null } = body;
+    const { agent, environment_id, initial_events, resources = [], budget = null, vault_ids = [] } = body;
     const pinned = await this.#pin(agent);
-    const config = await this.#store({ agent: pinned, environment_id, initial_events, resources, budget } as Sent);
+    const parts = { environment_id, initial_events, resources, budget, vault_ids };
+    const config = await this.#store({ agent: pinned, ...parts } as Sent);
     const at = now();
     const item: DeploymentItem = {
       createdAt: at,
@@ -70,10 +71,9 @@ export class Deployments {
   }
 
   async update(id: string, by: string, body: UpdateBody): Promise<NamedDeployment> {
-    refuseVaults(body);
     const { config: before } = await this.item(id);
     const current = await this.#parts.stored.deployment(before);
-    const { agent, environment_id, initial_events, resources, budget } = body;
+    const { agent, environment_id, initial_events, resources, budget, vault_ids } = body;
     const pinned = agent === undefined ? current.agent : await this.#pin(agent);
     const next = {
       agent: pinned,
@@ -81,8 +81,10 @@ export class Deployments {
       initial_events: initial_events ?? current.initial_events,
       resources: resources === undefined ? current.resources : (resources ?? []),
       budget: budget === undefined ? (current.budget ?? null) : budget,
+      vault_ids: vault_ids === undefined ? current.vault_ids : (vault_ids ?? []),
     };
-    const isSame = [agent, environment_id, initial_events, resources, budget].every((part) => part === undefined);
+    const sent = [agent, environment_id, initial_events, resources, budget, vault_ids];
+    const isSame = sent.every((part) => part === undefined);
     const config = isSame ? before : await this.#store(next as Sent);
     const schedule = body.schedule === undefined ? undefined : scheduleOf(body.schedule);
     await this.change(id, by, (item, now) => {
@@ -202,10 +204,11 @@ export function partsOfSession(config: DeploymentConfig): {
   return { body: newSessionOf(sent), events: sent.initial_events };
 }
 
-const newSessionOf = ({ agent, environment_id, resources, budget }: Sent): NewSession => ({
+const newSessionOf = ({ agent, environment_id, resources, budget, vault_ids }: Sent): NewSession => ({
   agent,
   environment_id,
   resources,
+  vault_ids,
   ...(budget && { budget }),
 });
 
@@ -228,10 +231,6 @@ function refuseMore(all: ReadonlyMap<string, DeploymentItem>, id: string, next: 
 
 export const statusOfDeployment = ({ paused }: DeploymentItem): BetaManagedAgentsDeployment['status'] =>
   paused === null ? 'active' : 'paused';
-
-function refuseVaults({ vault_ids }: UpdateBody): void {
-  if (vault_ids?.length) throw unsupported('vault_ids', 'vaults are not served yet');
-}
 
 const notThere = (id: string): ManagedError => notFound('Deployment', id, 'deployment_not_found');
 

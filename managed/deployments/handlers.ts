@@ -88,7 +88,6 @@ async function showDeployment(
     schedule: schedule && { type: 'cron', ...schedule, ...dated },
     status: statusOfDeployment(item),
     updated_at: formatTime(item.updatedAt),
-    vault_ids: [],
   };
 }
 

@@ -35,6 +35,9 @@ const RUN_ERRORS: Readonly<Record<string, RunError['type']>> = {
   memory_store_archived: 'memory_store_archived_error',
   memory_store_not_found: 'session_resource_not_found_error',
   self_hosted_resources_unsupported: 'self_hosted_resources_unsupported_error',
+  skill_not_found: 'skill_not_found_error',
+  vault_archived: 'vault_archived_error',
+  vault_not_found: 'vault_not_found_error',
 };
 
 /** Errors after which the schedule fires all the same. */

@@ -42,6 +42,8 @@ export type SessionItem = {
   readonly hasNewAgent?: true;
   /** What is attached to the session; absent where nothing is. */
   readonly resources?: readonly BetaManagedAgentsMemoryStoreResource[];
+  /** The vaults whose credentials its MCP servers get; absent without any. */
+  readonly vaults?: readonly string[];
   /** Cents of US dollars (G69); absent without a budget. */
   readonly budget?: string;
   /**
@@ -73,7 +75,7 @@ export type MemoryStoreItem = Omit<BetaManagedAgentsMemoryStore, 'id' | 'type'>;
 /** The parts of each session that a deployment creates. */
 export type DeploymentConfig = Pick<
   BetaManagedAgentsDeployment,
-  'agent' | 'environment_id' | 'initial_events' | 'resources' | 'budget'
+  'agent' | 'environment_id' | 'initial_events' | 'resources' | 'budget' | 'vault_ids'
 >;
 
 export type RunError = NonNullable<BetaManagedAgentsDeploymentRun['error']>;

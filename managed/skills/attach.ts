@@ -34,9 +34,12 @@ function checkSkills(items: Resources<SkillItem>, chosen: SkillParams, path: str
       throw unsupported(where, 'skills of Anthropic are not here: upload one of your own, of the type "custom"');
     const item = items.get(skill_id);
     const wanted = version ?? LATEST;
-    if (!item) throw invalid(`${where}.skill_id: skill ${JSON.stringify(skill_id.slice(0, 80))} was not found`, where);
+    if (!item) {
+      const why = `skill ${JSON.stringify(skill_id.slice(0, 80))} was not found`;
+      throw invalid(`${where}.skill_id: ${why}`, where, 'skill_not_found');
+    }
     if (wanted !== LATEST && !item.versions.includes(wanted))
-      throw invalid(`${where}.version: it is no version of skill ${skill_id}`, where);
+      throw invalid(`${where}.version: it is no version of skill ${skill_id}`, where, 'skill_not_found');
     return { type, skill_id, version: wanted };
   });
 }

@@ -16,6 +16,7 @@ import {
   type LookBounds,
   type OmittedWhy,
   PERMISSIONS,
+  whyNot,
 } from './folder-index.ts';
 import { FOLDER_MODE, loosePath, ObjectWriter, receivePack, runWithInput, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
@@ -494,9 +495,4 @@ function describeCommit({ root }: ShadowPlace, { session = 'unknown', position, 
   const place = position === undefined ? [] : [`Position: ${position}`];
   const step = rewind === undefined ? [] : [`Rewind: step ${rewind}`];
   return [`snapshot of ${onOneLine(root)}`, '', `Session: ${session}`, ...place, ...step].join('\n');
-}
-
-function whyNot(stats: FoundFile['stats'], caps: SnapshotCaps): OmittedWhy | null {
-  if (!stats.isFile() && !stats.isSymbolicLink()) return 'no_file';
-  return stats.size > caps.fileBytes ? 'large' : null;
 }

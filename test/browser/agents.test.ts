@@ -10,7 +10,7 @@ import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
 
 const TOKEN = 'ana-'.padEnd(40, '0');
 const ana = { name: 'ana', role: 'steer', token: TOKEN } as const;
-const KEPT = { leaseMs: 60_000, publicUrl: undefined, idleLeaseMs: undefined, workerTools: [] };
+const KEPT = { leaseMs: 60_000, publicUrl: undefined, idleLeaseMs: undefined, workerTools: [], privateHosts: [] };
 
 let stage: Stage;
 let client: Anthropic;

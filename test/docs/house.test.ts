@@ -24,6 +24,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'store/values/',
     'store/memories/',
     'store/sandbox/',
+    'store/vaults/',
     'store/configuration.ts',
     'store/hosted-sessions.ts',
     'store/model-facts.ts',

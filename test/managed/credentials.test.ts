@@ -68,7 +68,16 @@ async function staged() {
     const made = await face.ask(`/x/perdure/environments/${environment}/keys`, post({}));
     const { key } = (await made.json()) as { key: string };
     const worker = face.as('unused').withOptions({ apiKey: null, authToken: key });
-    return { agent, environment, session, store: notes, skill, version, key, ...(await lease(worker, environment, session)) };
+    return {
+      agent,
+      environment,
+      session,
+      store: notes,
+      skill,
+      version,
+      key,
+      ...(await lease(worker, environment, session)),
+    };
   };
   return { ...face, reads: store.reads, writes: store.writes, own: await side('own'), other: await side('other') };
 }
@@ -118,7 +127,15 @@ function retold(secret: string, from: string, to: string): string {
   return `${prefix}${Buffer.from(text).toString('base64url')}.${signature}`;
 }
 
-const idsOf = ({ agent, environment, session, work, store, skill, version }: Side): Readonly<Record<string, string>> => ({
+const idsOf = ({
+  agent,
+  environment,
+  session,
+  work,
+  store,
+  skill,
+  version,
+}: Side): Readonly<Record<string, string>> => ({
   agent_id: agent,
   environment_id: environment,
   session_id: session,

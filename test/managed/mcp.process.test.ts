@@ -1,13 +1,12 @@
 // MCP servers of agents as a program uses them (G54): the SDK, `perdure serve` and workers in
 // processes of their own, servers of the official project.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type Anthropic from '@anthropic-ai/sdk';
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import type { BetaManagedAgentsSessionEvent } from '@anthropic-ai/sdk/resources/beta/sessions';
 import { expect, test } from 'vitest';
 import { reply, type ScriptedModelOptions, toolUse } from '../../scripted-model/index.ts';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
+import { filesWith } from '../support/files-with.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
 import { everythingAt, holdingAt, oddAddress } from '../support/mcp/addresses.ts';
 import { until } from '../support/until.ts';
@@ -118,12 +117,6 @@ test('calls of an agent’s server ask, run unasked or are no tools, as its poli
   expect(offered.every((name) => name.startsWith('mcp__kit__') || name === 'find_tools')).toBe(true);
 });
 
-/** Whether a text is in a file of the folder or of one in it. */
-const isWritten = (folder: string, text: string): boolean =>
-  readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile())
-    .some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text));
-
 test('a server that is away, private or wants a login is an error of its session, which goes on (G40 G54)', async () => {
   const secret = 'sesame-of-the-host';
   const [gone, closed, open] = [
@@ -164,7 +157,7 @@ test('a server that is away, private or wants a login is an error of its session
   expect(hidden.connections()).toBe(0);
   expect(open.seen).toContain(`Bearer ${secret}`);
   expect(JSON.stringify(events) + worker.out() + worker.err()).not.toContain(secret);
-  expect(isWritten(place.data, secret)).toBe(false);
+  expect(filesWith(place.data, secret)).toEqual([]);
 });
 
 test('a call whose worker is killed is not made again, and the next worker offers the same tools (G54 L40)', async () => {
@@ -257,52 +250,5 @@ test('a server that an update gives a session is there from its next message, an
     true,
     true,
     true,
-  ]);
-});
-
-test('an agent of a roster calls its own server in its thread, where the session is asked (G54 G68)', async () => {
-  const { url } = await everythingAt('http');
-  const { client, model, place, worker } = await managed(
-    [
-      reply([toolUse('agent', { description: 'Add.', prompt: 'Add.', type: 'Adder' })]),
-      reply([toolUse('mcp__kit__get-sum', { a: 2, b: 3 }), toolUse('mcp__kit__echo', { message: 'one' })]),
-      reply('It is 5.'),
-      reply('Done.'),
-    ],
-    { [url]: {} },
-  );
-  const configs = [{ name: 'get-sum', permission_policy: { type: 'always_allow' as const } }];
-  const adder = await client.beta.agents.create({
-    name: 'Adder',
-    model: 'claude-sonnet-5-5',
-    mcp_servers: [server('kit', url)],
-    tools: [toolset('kit', { configs })],
-  });
-  const multiagent = { type: 'coordinator' as const, agents: [adder.id] };
-  const lead = await client.beta.agents.create({ name: 'Lead', model: 'claude-opus-5-5', multiagent });
-  const { id } = await client.beta.sessions.create({ agent: lead.id, environment_id: 'env_default' });
-  await send(client, id, [say('Go.')]);
-  const asked = await idleAfter(client, id, 0);
-  const [use] = uses(asked);
-  expect([use?.name, last(asked)]).toEqual(['echo', { type: 'requires_action', event_ids: [use?.id] }]);
-  process.kill(worker.pid, 'SIGKILL');
-  await worker.status;
-  await readyWorker(place);
-  await send(client, id, [{ type: 'user.tool_confirmation', tool_use_id: use?.id ?? '', result: 'allow' }]);
-  const events = await idleAfter(client, id, 1);
-  expect(last(events)).toEqual({ type: 'end_turn' });
-  expect(events).toContainEqual(
-    expect.objectContaining({ type: 'agent.thread_message_received', from_agent_name: 'Adder' }),
-  );
-  const [, thread] = (await client.beta.sessions.threads.list(id)).data;
-  const own: Event[] = [];
-  for await (const event of client.beta.sessions.threads.events.list(thread?.id ?? '', { session_id: id }))
-    own.push(event);
-  expect(results(own).map(({ text }) => text)).toEqual([expect.stringContaining('5'), 'Echo: one']);
-  expect(model.requests.map(({ body }) => offeredIn(body).includes('mcp__kit__echo'))).toEqual([
-    false,
-    true,
-    true,
-    false,
   ]);
 });

@@ -18,7 +18,6 @@ describe('every request', () => {
 
   test.each([
     ['messages.create', (client: Anthropic) => client.messages.create({ model: 'm', max_tokens: 1, messages: [] })],
-    ['vaults.list', (client: Anthropic) => client.beta.vaults.list()],
   ] as const)('to %s is refused by name, not by a bare 404 (G6)', async (_name, request) => {
     const error = await errorOf(Promise.resolve(request(stagedManaged().client)));
     expect(error).toBeInstanceOf(Anthropic.NotFoundError);

@@ -319,7 +319,6 @@ describe('sessions', () => {
 
   const parts = [
     ['resources.0.type', { resources: [{ type: 'github_repository', url: 'https://example.com/x' }] }],
-    ['vault_ids', { vault_ids: ['v'] }],
   ] as const;
   test.each(parts)('are refused by name for %s (G4)', async (param, part) => {
     const { ask, agent, calls } = await withSession();

@@ -2,7 +2,6 @@
 // gets of them.
 import type { AgentCreateParams } from '@anthropic-ai/sdk/resources/beta/agents';
 import { expect, test } from 'vitest';
-import type { RunOptions } from '../../client/index.ts';
 import { codeOf, errorOf, AGENT, stagedManaged, text } from './staged.ts';
 
 type Multiagent = AgentCreateParams['multiagent'];
@@ -160,32 +159,4 @@ test('an agent with a roster works on the workers of this deployment alone', asy
   const { id } = await client.beta.environments.create({ name: 'Own', config: { type: 'self_hosted' } });
   const error = await errorOf(client.beta.sessions.create({ agent: lead.id, environment_id: id }));
   expect([error.status, codeOf(error)]).toEqual([400, 'perdure_unsupported']);
-});
-
-test('an agent of a roster has its own servers, where the environment reaches them (G54 G68)', async () => {
-  const { client, calls, open } = staged();
-  const shop = { type: 'url' as const, name: 'shop', url: 'https://shop.example.com/mcp' };
-  const seller = await client.beta.agents.create({
-    ...AGENT,
-    name: 'Seller',
-    mcp_servers: [shop],
-    tools: [{ type: 'mcp_toolset', mcp_server_name: 'shop' }],
-  });
-  const multiagent = { type: 'coordinator' as const, agents: [seller.id] };
-  const lead = await client.beta.agents.create({ name: 'Lead', model: 'claude-opus-5-5', multiagent });
-  const { id } = await open(lead.id);
-  await client.beta.sessions.events.send(id, { events: [text('Go.')] });
-  const { ifNew } = calls.find(([name]) => name === 'start')?.[4] as { readonly ifNew: RunOptions };
-  expect(ifNew.mcpServers).toBeUndefined();
-  expect(ifNew.roster).toMatchObject([
-    {
-      name: 'Seller',
-      tools: ['mcp__shop'],
-      mcpServers: [{ name: 'shop', url: shop.url, config: { policy: 'always_ask' } }],
-    },
-  ]);
-  const networking = { type: 'limited' as const };
-  const closed = await client.beta.environments.create({ name: 'Closed', config: { type: 'cloud', networking } });
-  const error = await errorOf(client.beta.sessions.create({ agent: lead.id, environment_id: closed.id }));
-  expect([error.status, error.message]).toEqual([400, expect.stringContaining('has no network')]);
 });

@@ -26,11 +26,22 @@ async function seeded({ client, ask }: Face) {
   const { memoryStores } = client.beta;
   const { id: store } = await memoryStores.create({ name: 'Notes' });
   const memory = await memoryStores.memories.create(store, { path: '/a', content: 'a' });
+  const vault = await client.beta.vaults.create({ display_name: 'Ana' });
+  const auth = { type: 'mcp_oauth', mcp_server_url: 'https://example.com/mcp', access_token: 'token' } as const;
+  const credential = await client.beta.vaults.credentials.create(vault.id, { auth });
   const at = { agent: agent.id, environment_id: 'env_default', initial_events: [text('Go.')] };
   const deployment = await client.beta.deployments.create({ ...at, name: 'Report' });
   const { id: run } = await client.beta.deployments.run(deployment.id);
   const deployments = { deployment: deployment.id, run };
-  const ids = { agent: agent.id, environment: own.id, session: session.id, file: file.id, ...deployments };
+  const ids = {
+    vault: vault.id,
+    credential: credential.id,
+    agent: agent.id,
+    environment: own.id,
+    session: session.id,
+    file: file.id,
+    ...deployments,
+  };
   return { ...ids, store, memory: memory.id, version: memory.memory_version_id, key };
 }
 
@@ -48,6 +59,8 @@ function stringFor({ agent, environment, session, ...own }: Seeded, name: string
   if (/memory_?store/i.test(name)) return own.store;
   if (/memory_?version/i.test(name)) return own.version;
   if (/memory/i.test(name)) return own.memory;
+  if (/vault/i.test(name)) return own.vault;
+  if (/credential/i.test(name)) return own.credential;
   if (/file|^ids$/i.test(name)) return own.file;
   if (name === 'expression') return dice.pick(['0 9 * * 1-5', '* * * * *', '0 0 30 2 *', '@daily']);
   if (name === 'timezone') return dice.pick(['UTC', 'America/Los_Angeles', '+02:00']);

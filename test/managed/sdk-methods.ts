@@ -102,6 +102,8 @@ function fitting(checker: ts.TypeChecker, typeOf: (symbol: ts.Symbol) => ts.Type
       const misfits = type.types.map((one) => misfit(one, value, path));
       return misfits.includes(null) ? null : (misfits.findLast((one) => one?.includes('.')) ?? misfits[0] ?? null);
     }
+    // `string & {}` stands beside the names that the SDK knows.
+    if (type.isIntersection()) return firstOf(type.types.slice(0, 1), (one) => misfit(one, value, path));
     if (type.isStringLiteral() || type.isNumberLiteral()) return wrong(value === type.value);
     if (type.flags & ts.TypeFlags.BooleanLiteral) return wrong(String(value) === checker.typeToString(type));
     // The SDK's `string & {}` is any string.

@@ -16,6 +16,11 @@ import type {
   MemoryStoreUpdateParams,
   MemoryUpdateParams,
 } from '@anthropic-ai/sdk/resources/beta/memory-stores';
+import type { VaultCreateParams, VaultUpdateParams } from '@anthropic-ai/sdk/resources/beta/vaults';
+import type {
+  CredentialCreateParams,
+  CredentialUpdateParams,
+} from '@anthropic-ai/sdk/resources/beta/vaults/credentials';
 import type { agentCreate, agentUpdate } from '../../managed/shapes/agents.ts';
 import type { deploymentCreate, deploymentUpdate } from '../../managed/shapes/deployments.ts';
 import type { environmentCreate, environmentUpdate } from '../../managed/shapes/environments.ts';
@@ -27,6 +32,7 @@ import type {
   memoryUpdate,
 } from '../../managed/shapes/memory-stores.ts';
 import type { SentEvent, sessionCreate, sessionUpdate } from '../../managed/shapes/sessions.ts';
+import type { credentialCreate, credentialUpdate, vaultCreate, vaultUpdate } from '../../managed/shapes/vaults.ts';
 
 /** A value as JSON carries it: an optional field is there or not. */
 type Sent<T> = T extends string
@@ -45,6 +51,9 @@ type Held<Schema extends z.ZodType, Params, Refused extends string = never> = [
   Same<keyof z.input<Schema>, Exclude<keyof Params, 'betas' | 'workspace_id'>>,
 ];
 
+/** Refused by name, whatever it holds. */
+type Served<Auth extends { type: string }> = Exclude<Auth, { type: 'environment_variable' }>;
+
 type Events = Extract<BetaManagedAgentsEventParams, { type: SentEvent['type'] }>;
 
 export const held: {
@@ -61,6 +70,15 @@ export const held: {
   readonly memoryStoreUpdate: Held<typeof memoryStoreUpdate, MemoryStoreUpdateParams>;
   readonly memoryCreate: Held<typeof memoryCreate, Omit<MemoryCreateParams, 'view'>>;
   readonly memoryUpdate: Held<typeof memoryUpdate, Omit<MemoryUpdateParams, 'view' | 'memory_store_id'>>;
+  readonly vaultCreate: Held<typeof vaultCreate, VaultCreateParams>;
+  readonly vaultUpdate: Held<typeof vaultUpdate, VaultUpdateParams>;
+  readonly credentialCreate: Held<typeof credentialCreate, CredentialCreateParams, 'auth'>;
+  readonly newAuth: Same<Served<z.input<typeof credentialCreate>['auth']>, Served<CredentialCreateParams['auth']>>;
+  readonly credentialUpdate: Held<typeof credentialUpdate, Omit<CredentialUpdateParams, 'vault_id'>, 'auth'>;
+  readonly authUpdate: Same<
+    Served<NonNullable<z.input<typeof credentialUpdate>['auth']>>,
+    Served<NonNullable<CredentialUpdateParams['auth']>>
+  >;
   readonly events: [Same<SentEvent, Events>, true];
 } = {
   agentCreate: [true, true],
@@ -76,5 +94,11 @@ export const held: {
   memoryStoreUpdate: [true, true],
   memoryCreate: [true, true],
   memoryUpdate: [true, true],
+  vaultCreate: [true, true],
+  vaultUpdate: [true, true],
+  credentialCreate: [true, true],
+  newAuth: true,
+  credentialUpdate: [true, true],
+  authUpdate: true,
   events: [true, true],
 };

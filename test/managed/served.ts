@@ -21,9 +21,10 @@ export function configureManaged({ root }: Place, managed: ManagedSettings): voi
 export async function serveManaged(
   place: Place,
   options: Pick<ClientOptions, 'maxRetries'> = { maxRetries: 0 },
+  flags: readonly string[] = [],
 ): Promise<Anthropic> {
   const port = await findFreePort();
-  const server = place.start(['serve', '--port', `${port}`, '--managed', join(place.root, 'agents')]);
+  const server = place.start(['serve', '--port', `${port}`, '--managed', join(place.root, 'agents'), ...flags]);
   onTestFinished(() => server.signal('SIGKILL'));
   await until(() => server.out().includes('page '));
   const apiKey = (await place.run('serve', '--token')).out.trim();

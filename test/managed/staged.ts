@@ -8,6 +8,7 @@ import type { SessionDescription } from '../../client/index.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
 import { description } from '../client/support.ts';
+import { memoryKeys } from '../support/memory-keys.ts';
 import { memoryStore } from '../support/memory-store.ts';
 import { SECRETS } from '../support/page-ports.ts';
 
@@ -100,6 +101,8 @@ export function stagedManaged(
     publicUrl: undefined,
     idleLeaseMs: undefined,
     workerTools: [],
+    keys: memoryKeys(),
+    fetch: () => Promise.reject(new TypeError('fetch failed')),
     store,
     now: Date.now,
     log: () => undefined,

@@ -28,9 +28,9 @@ export function createBoundedFetch({
   challenged,
 }: BoundedFetchOptions): FetchLike {
   let current: Promise<McpHeaders> | null = null;
-  const ask = (): Promise<McpHeaders> => {
+  const ask = (refused?: McpHeaders): Promise<McpHeaders> => {
     const pending = Promise.resolve()
-      .then(() => (typeof source === 'function' ? source() : (source ?? {})))
+      .then(() => (typeof source === 'function' ? source(refused) : (source ?? {})))
       .catch((error: unknown) => {
         throw new NoHeaders(reasonOf(error), { cause: error });
       });
@@ -54,7 +54,7 @@ export function createBoundedFetch({
     if (response.status !== 401 || typeof source !== 'function') return boundResponse(response, limit, body);
     await response.body?.cancel();
     // When several requests are refused at once, one asks.
-    const again = current === used ? ask() : (current ?? ask());
+    const again = current === used ? ask(await used) : (current ?? ask(await used));
     return boundResponse(await send(url, init, again), limit, body);
   };
 }

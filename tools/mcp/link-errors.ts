@@ -76,7 +76,7 @@ function isConnectionStatus(status: number): boolean {
 const LONGEST_VALUE = 300;
 
 function describeUnauthorized(status: number, message: string, access: Access | undefined): string {
-  const { hasHeaders = false, challenge = '' } = access ?? {};
+  const { hasHeaders = false, credential, challenge = '' } = access ?? {};
   const says = readParameter(challenge, 'error_description') ?? clip(bodyOf(message), LONGEST_VALUE);
   const answered = `(HTTP status ${status}${says === '' ? '' : `: ${says}`})`;
   const scope = readParameter(challenge, 'scope');
@@ -84,9 +84,10 @@ function describeUnauthorized(status: number, message: string, access: Access | 
   const metadata = readParameter(challenge, 'resource_metadata');
   const where = metadata === undefined ? '' : `; ${metadata} names the server that issues tokens`;
   if (status === 403) return `it does not allow this with its credentials ${answered}${needs}${where}`;
-  const remedy = hasHeaders
-    ? `it does not accept the \`headers\` of its configuration ${answered}: renew the token there`
-    : `it wants a login ${answered}: put a token into its configuration, as headers: { authorization: 'Bearer …' }`;
+  const login = `it wants a login ${answered}: put a token into its configuration, as headers: { authorization: 'Bearer …' }`;
+  const configured = `it does not accept the \`headers\` of its configuration ${answered}: renew the token there`;
+  const ofVault = `it does not accept the token of credential ${credential} ${answered}: replace it`;
+  const remedy = credential !== undefined ? ofVault : hasHeaders ? configured : login;
   return `${remedy}${needs}${where}`;
 }
 

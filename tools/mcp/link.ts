@@ -74,6 +74,8 @@ const COURTESY_MS = 1_000;
 type Library = typeof import('@modelcontextprotocol/client');
 
 type LinkReach = {
+  /** The id of the vault's credential in its headers, for messages. */
+  readonly credential?: string | undefined;
   readonly network?: Pick<Network, 'fetch'> | undefined;
   /** Absent: the transport of the server's configuration. */
   readonly transport?: () => EndingTransport;
@@ -83,14 +85,14 @@ export function createLinkOpener(
   server: McpServer,
   processes: ServerProcesses,
   bounds: McpBounds,
-  { network, transport }: LinkReach = {},
+  { network, transport, credential }: LinkReach = {},
 ): OpenLink {
   return async (signal, { toolsChanged, warn, began }) => {
     // A worker without servers does not load it.
     const library = await import('@modelcontextprotocol/client');
     const secrets = new Secrets(server);
     const { redact } = secrets;
-    const means = { bounds, secrets, network, warn: (problem: string) => warn(redact(problem)) };
+    const means = { bounds, secrets, network, credential, warn: (problem: string) => warn(redact(problem)) };
     const chosen = transport?.() ?? chooseTransport(library, server, processes, means);
     began(() => redact(chosen.printed?.() ?? ''));
     // The stream by which a server at an address tells of a change may never be open.
@@ -146,14 +148,14 @@ export async function linkInProcess(
   return await connect(library, own, signal, { toolsChanged: () => undefined, redact, isHeard: true, asks: false });
 }
 
-type TransportMeans = Pick<LinkReach, 'network'> &
+type TransportMeans = Pick<LinkReach, 'network' | 'credential'> &
   Pick<LinkNews, 'warn'> & { readonly bounds: McpBounds; readonly secrets: Secrets };
 
 function chooseTransport(
   { StreamableHTTPClientTransport, SSEClientTransport, SseError, deserializeMessage }: Library,
   server: McpServer,
   processes: ServerProcesses,
-  { bounds, secrets, network, warn }: TransportMeans,
+  { bounds, secrets, network, credential, warn }: TransportMeans,
 ): EndingTransport {
   if (!('url' in server)) return createStdioTransport(server, processes, bounds, deserializeMessage, warn);
   let challenge = '';
@@ -164,7 +166,7 @@ function chooseTransport(
     onHeaders: secrets.add,
     challenged: (words) => (challenge = words),
   });
-  const access = (): Access => ({ hasHeaders: server.headers !== undefined, challenge });
+  const access = (): Access => ({ hasHeaders: server.headers !== undefined, credential, challenge });
   const url = new URL(server.url);
   let why: string | undefined;
   const lose = (reason: string): void => {

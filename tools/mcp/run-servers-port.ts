@@ -8,7 +8,7 @@ export type AwayServer = { readonly server: string; readonly detail: string; rea
 type Servers = readonly RunServer[] | undefined;
 
 export type RunServers = {
-  /** Loads what `registryOf` needs for these servers. */
+  /** Loads what `registryOf` needs for these servers. Throws StoreError. */
   load(servers: Servers): Promise<void>;
   /** Connects, and waits for lists of tools, in bounds. Never throws. */
   refresh(servers: Servers): Promise<void>;

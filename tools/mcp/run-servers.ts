@@ -12,7 +12,9 @@ export function createRunServers(options: RunServersOptions): RunServers {
   };
   const load = (): Promise<ServerPool> => (loading ??= open());
   return {
-    load: async (servers) => void (servers && (await load())),
+    load: async (servers) => {
+      if (servers) await (await load()).look(servers);
+    },
     refresh: async (servers) => {
       if (servers) await (await load()).refresh(servers);
     },

@@ -3,8 +3,11 @@
 import type { Log } from '../../system/log.ts';
 import type { Network } from '../../system/network.ts';
 import { RecentMap } from '../../system/recent-map.ts';
+import { reasonOf } from '../../system/text.ts';
+import type { FoundCredential, Vaults } from '../../store/vaults/vaults.ts';
 import type { RunServer, ServerToolConfig } from '../../workflows/contract/mcp-servers.ts';
-import { type FetchRules, findRoute } from '../builtin/web/fetch-page.ts';
+import { toHost } from '../builtin/web/addresses.ts';
+import type { FetchRules } from '../builtin/web/fetch-page.ts';
 import { deriveRegistry, findServerName, type ToolRegistry } from '../registry.ts';
 import type { PermissionDecision, Tool } from '../tool.ts';
 import { KeptServer } from './keep-server.ts';
@@ -17,24 +20,32 @@ import {
   describeLeftOut,
   type ServerSurroundings,
 } from './open-servers.ts';
-import { createServerTool } from './server-tools.ts';
-import { type HttpServer, type KnownServers, type McpBounds, mcpBounds } from './servers.ts';
-import type { ServerProcesses } from './stdio.ts';
+import { createPublicFetch } from './public-fetch.ts';
 import type { AwayServer } from './run-servers-port.ts';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest, type RequestOptions } from 'node:https';
-import { Readable } from 'node:stream';
-import type { FetchLike } from '@modelcontextprotocol/client';
-import { PrivateAddress } from '../builtin/web/addresses.ts';
+import { createServerTool } from './server-tools.ts';
+import {
+  type HttpServer,
+  type KnownServer,
+  type KnownServers,
+  type McpBounds,
+  mcpBounds,
+  type McpHeaders,
+} from './servers.ts';
+import type { ServerProcesses } from './stdio.ts';
+import { findToken, type TokenMeans } from './vault-tokens.ts';
 
 /** Servers that are found again. One that is forgotten ends as others do, when nothing uses it. */
 const MOST_KEPT = 500;
 /** Milliseconds without a use after which a connection ends. */
 const IDLE_MS = 5 * 60_000;
+/** Milliseconds for which a look into vaults is good enough between two replies. */
+const LOOK_MS = 2_000;
+const REMEDY = 'only the configuration of the worker can allow it ("managed.mcpServers")';
 
 export type RunServersOptions = Omit<ServerSurroundings, 'network'> &
   Pick<FetchRules, 'lookup' | 'fakeIpRanges'> & {
     readonly known: KnownServers;
+    readonly vaults: Vaults;
     readonly network?: Network | undefined;
     readonly log: Log;
     readonly bounds?: Partial<McpBounds>;
@@ -50,6 +61,9 @@ export class ServerPool {
   readonly #known: KnownServers;
   readonly #processes: ServerProcesses;
   readonly #kept = new RecentMap<string, KeptServer>(MOST_KEPT);
+  /** The credential that vaults had for an address at the last look; null: none. */
+  readonly #found = new RecentMap<string, FoundCredential | null>(MOST_KEPT);
+  readonly #tokens: TokenMeans;
   readonly #built = new WeakMap<Servers, Map<ToolRegistry, Built>>();
 
   constructor(options: RunServersOptions) {
@@ -58,10 +72,27 @@ export class ServerPool {
       Object.entries(options.known).map(([url, server]) => [new URL(url).href, server] as const),
     );
     this.#processes = buildServerProcesses(options);
+    const privateHosts = Object.keys(this.#known).map((url) => toHost(new URL(url)));
+    const fetch = createPublicFetch({ ...options, privateHosts, remedy: REMEDY });
+    this.#tokens = { vaults: options.vaults, fetch, now: Date.now };
   }
 
-  /** Waits for lists, in bounds. */
+  /** Looks which credentials the vaults of runs have. Throws StoreError. */
+  async look(servers: Servers, maxAgeMs = LOOK_MS): Promise<void> {
+    await Promise.all(
+      servers.map(async (server) => {
+        if (!server.vaults?.length) return;
+        const found = await this.#options.vaults.find(server.vaults, new URL(server.url).href, maxAgeMs);
+        this.#found.set(lookOf(server), found);
+      }),
+    );
+  }
+
+  /** Looks into vaults again, and waits for lists, in bounds. Never throws. */
   async refresh(servers: Servers): Promise<void> {
+    await this.look(servers, 0).catch((error: unknown) => {
+      this.#options.log('warn', `vaults could not be read: ${reasonOf(error)}`);
+    });
     await Promise.all(this.#find(servers).map((server) => server.refresh()));
   }
 
@@ -104,29 +135,50 @@ export class ServerPool {
   }
 
   #find(servers: Servers): readonly KeptServer[] {
-    return servers.map(({ name, url }) => {
+    return servers.map((brought) => {
+      const { name, url, vaults = [] } = brought;
       const { href } = new URL(url);
-      const key = `${name} ${href}`;
-      const server = this.#kept.get(key) ?? this.#open(name, href);
+      const found = vaults.length === 0 ? null : this.#found.get(lookOf(brought));
+      // Two credentials never share a connection, nor do two versions of one.
+      const login = found === undefined ? 'unread' : found ? `${found.id} ${found.item.version}` : '';
+      const key = `${name} ${href} ${login}`;
+      const server = this.#kept.get(key) ?? this.#open(name, href, found);
       this.#kept.set(key, server);
       return server;
     });
   }
 
-  #open(name: string, url: string): KeptServer {
+  /** `found`: the credential that goes with requests; undefined while its vaults are unread. */
+  #open(name: string, url: string, found: FoundCredential | null | undefined): KeptServer {
     const { log, network, lookup, fakeIpRanges, bounds: changed, idleMs = IDLE_MS } = this.#options;
     const known = Object.hasOwn(this.#known, url) ? this.#known[url] : undefined;
-    const server: HttpServer = { ...known, type: 'http', url };
-    const reach = known ? network : { fetch: createPublicFetch({ network, lookup, fakeIpRanges }) as typeof fetch };
+    const headers = found === null ? {} : { headers: this.#headersOf(known, found) };
+    const server: HttpServer = { ...known, type: 'http', url, ...headers };
+    const publicFetch = createPublicFetch({ network, lookup, fakeIpRanges, remedy: REMEDY });
+    const reach = known ? network : { fetch: publicFetch as typeof fetch };
     const bounds = { ...mcpBounds, ...changed };
     return new KeptServer(name, server, {
-      open: createLinkOpener(server, this.#processes, bounds, { network: reach }),
+      open: createLinkOpener(server, this.#processes, bounds, { network: reach, credential: found?.id }),
       bounds,
       log,
       idleMs,
     });
   }
+
+  /** A credential goes before the headers of the worker's configuration. */
+  #headersOf(known: KnownServer | undefined, found: FoundCredential | undefined) {
+    return async (refused?: McpHeaders): Promise<McpHeaders> => {
+      if (!found) throw new Error('the vaults of the session could not be read');
+      const own = typeof known?.headers === 'function' ? await known.headers(refused) : known?.headers;
+      const token = await findToken(this.#tokens, found, { refused: refused?.['authorization']?.slice(BEARER.length) });
+      return { ...own, authorization: `${BEARER}${token}` };
+    };
+  }
 }
+
+const BEARER = 'Bearer ';
+
+const lookOf = ({ url, vaults = [] }: RunServer): string => `${vaults.join(' ')} ${url}`;
 
 /** Leaves out the tools of the worker's servers with these names. */
 function withoutServers(base: ToolRegistry, names: ReadonlyMap<string, unknown>): ToolRegistry {
@@ -152,63 +204,4 @@ function createRunTool(server: KeptServer, listed: ListedTool, run: RunServer | 
   if (!enabled) return null;
   const tool = createServerTool(server, listed);
   return decision ? { ...tool, canUse: () => decision } : tool;
-}
-
-/**
- * Fetches from the public internet alone (G54): as for web_fetch (L86), the address that is judged
- * is the one that is connected to. Follows no redirect. Throws TypeError as fetch does, with the
- * reason as its cause.
- */
-function createPublicFetch(rules: Pick<FetchRules, 'fakeIpRanges' | 'lookup' | 'network'>): FetchLike {
-  return async (input, init = {}) => {
-    const url = new URL(input);
-    try {
-      const route = await findRoute(url, { ...rules, privateHosts: [] });
-      if (route.kind === 'proxy') return await route.fetch(url, { ...init, redirect: 'manual' });
-      return await send(url, init, route.options);
-    } catch (error) {
-      if (init.signal?.aborted === true) throw error;
-      throw toFetchError(error);
-    }
-  };
-}
-
-function toFetchError(error: unknown): TypeError {
-  if (!(error instanceof PrivateAddress)) return new TypeError('fetch failed', { cause: error });
-  const allowed = 'only the configuration of the worker can allow it ("managed.mcpServers")';
-  return new TypeError('fetch failed', { cause: new Error(`${error.message}: ${allowed}`, { cause: error }) });
-}
-
-/** Sends on a connection of its own: a kept one was judged for another request. */
-function send(url: URL, { method, headers, body, signal }: RequestInit, options: RequestOptions): Promise<Response> {
-  const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const how = { ...options, method, headers: Object.fromEntries(new Headers(headers)), agent: false };
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, signal ? { ...how, signal } : how);
-    outgoing.once('response', (answer) => resolve(readResponse(answer))).on('error', reject);
-    outgoing.end(body);
-  });
-}
-
-/** Rejects for a status or a header that no Response can have. */
-async function readResponse(answer: IncomingMessage): Promise<Response> {
-  try {
-    return toResponse(answer);
-  } catch (error) {
-    answer.destroy();
-    throw error;
-  }
-}
-
-const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
-
-function toResponse(answer: IncomingMessage): Response {
-  const { statusCode: status = 0, statusMessage: statusText = '' } = answer;
-  const headers = new Headers();
-  for (const [name, values = []] of Object.entries(answer.headersDistinct))
-    for (const value of values) headers.append(name, value);
-  const hasBody = !WITHOUT_BODY.has(status);
-  if (!hasBody) answer.resume();
-  const body = hasBody ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>) : null;
-  return new Response(body, { status, statusText, headers });
 }

@@ -86,8 +86,11 @@ export type StdioServer = ServerOptions & {
 export type HttpServer = ServerOptions & {
   readonly type: 'http' | 'sse';
   readonly url: string;
-  /** A function is asked once for each connection, and again when the server answers 401. */
-  readonly headers?: McpHeaders | (() => McpHeaders | Promise<McpHeaders>);
+  /**
+   * A function is asked once for each connection, and again, with the headers that were refused,
+   * when the server answers 401.
+   */
+  readonly headers?: McpHeaders | ((refused?: McpHeaders) => McpHeaders | Promise<McpHeaders>);
   /**
    * When a call meets an answer of 401, or headers that cannot be had: the model is told, or the
    * run ends (L34). Absent: `tell`.

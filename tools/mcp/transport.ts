@@ -26,6 +26,8 @@ export type EndingTransport = Transport & {
 /** What is known of the credentials that requests go with. */
 export type Access = {
   readonly hasHeaders: boolean;
+  /** The id of the vault's credential among them. */
+  readonly credential?: string | undefined;
   /** The last `WWW-Authenticate` of an answer of 401 or 403. */
   readonly challenge: string;
 };

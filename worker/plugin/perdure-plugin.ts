@@ -18,7 +18,7 @@ import { checkConfig, ConfigProblem, type PerdureConfig } from '../config/config
 import { type DrainPolicy, readDrainPolicy } from '../config/session-host.ts';
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registerActivities, timesOfProfile } from '../create-worker.ts';
-import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
+import { type DataFolder, openDataFolder, openNamedKeys, type Env } from '../../connection/data-folder.ts';
 import { openNetwork } from '../../connection/network/network.ts';
 import { isKeyless, openModelAccess } from '../model-access.ts';
 import { noteNamespace } from '../../connection/store-namespaces.ts';
@@ -100,7 +100,8 @@ export class PerdurePlugin implements WorkerPlugin {
     const access = await openModelAccess({ ...env }, network);
     const defaults = defaultsOfConfig(this.#config);
     const { storePlace, storeKeys, liveDir, liveUrl, root: dataDir } = folder;
-    const place = { storePlace, storeKeys, liveDir, liveUrl, dataDir, env: { ...env }, network };
+    const keys = openNamedKeys(env);
+    const place = { storePlace, storeKeys, keys, liveDir, liveUrl, dataDir, env: { ...env }, network };
     const watchers = openWatchers({ env, log, dataDir, network });
     const { observe } = watchers;
     const deps = await createDeps({ ...this.#config, ...place, access, defaults, ...watchers });

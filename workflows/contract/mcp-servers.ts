@@ -1,5 +1,5 @@
-// The MCP servers that a run brings (G54): names, addresses and policies. Credentials are the
-// worker's, and never travel.
+// The MCP servers that a run brings (G54): names, addresses, policies, and ids of vaults (G65).
+// Credentials are the worker's, and never travel.
 import { findRepeated, jsonSizeProblem } from './list-problems.ts';
 
 /**
@@ -9,18 +9,24 @@ import { findRepeated, jsonSizeProblem } from './list-problems.ts';
  */
 export type ServerToolConfig = { readonly enabled: boolean; readonly policy: 'always_allow' | 'always_ask' | 'auto' };
 
-/** `config` holds for the tools that `tools` does not name. `url`: of a streamable HTTP server. */
+/**
+ * `config` holds for the tools that `tools` does not name. `url`: of a streamable HTTP server.
+ * `vaults`: the ids of vaults, of which the first with a credential for `url` counts; absent: none.
+ */
 export type RunServer = {
   readonly name: string;
   readonly url: string;
   readonly config: ServerToolConfig;
   readonly tools: Readonly<Record<string, ServerToolConfig>>;
+  readonly vaults?: readonly string[];
 };
 
 const MOST_RUN_SERVERS = 20;
 /** Characters of JSON of all servers of a run. */
 const LONGEST_SERVERS = 64 * 1024;
 const LONGEST_URL = 2_000;
+const MOST_VAULTS = 50;
+const VAULT_ID = /^vlt_[0-9a-z]{26}$/;
 
 /** The names of MCP servers: a tool is named `mcp__server__tool`. */
 export const SERVER_NAME = /^(?!_)(?!.*__)[A-Za-z0-9_-]{1,32}(?<!_)$/;
@@ -41,7 +47,7 @@ export function mcpServersProblem(servers: unknown): string | undefined {
 }
 
 function isRunServer(value: unknown): value is RunServer {
-  const { name, url, config, tools } = (value ?? {}) as Fields<RunServer>;
+  const { name, url, config, tools, vaults = [] } = (value ?? {}) as Fields<RunServer>;
   return (
     typeof name === 'string' &&
     SERVER_NAME.test(name) &&
@@ -51,7 +57,10 @@ function isRunServer(value: unknown): value is RunServer {
     isToolConfig(config) &&
     typeof tools === 'object' &&
     tools !== null &&
-    Object.values(tools).every(isToolConfig)
+    Object.values(tools).every(isToolConfig) &&
+    Array.isArray(vaults) &&
+    vaults.length <= MOST_VAULTS &&
+    vaults.every((id) => typeof id === 'string' && VAULT_ID.test(id))
   );
 }
 

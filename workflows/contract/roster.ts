@@ -2,7 +2,6 @@
 // rules of the worker: not with what the run that starts it may do.
 import { findRepeated, jsonSizeProblem } from './list-problems.ts';
 import type { Effort } from './loop.ts';
-import type { RunServer } from './mcp-servers.ts';
 import type { PermissionRules } from './permission-rules.ts';
 import { isOutsideTool, type OutsideTool } from './waits.ts';
 
@@ -16,7 +15,6 @@ export type RosterAgent = {
   readonly tools: readonly string[];
   readonly permissions: PermissionRules;
   readonly outsideTools?: readonly OutsideTool[];
-  readonly mcpServers?: readonly RunServer[];
 };
 
 export const MOST_ROSTER = 20;

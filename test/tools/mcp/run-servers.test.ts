@@ -8,6 +8,10 @@ import { createRunServers } from '../../../tools/mcp/run-servers.ts';
 import type { RunServersOptions } from '../../../tools/mcp/server-pool.ts';
 import type { KnownServers } from '../../../tools/mcp/servers.ts';
 import type { RunServer, ServerToolConfig } from '../../../workflows/contract/mcp-servers.ts';
+import { Vaults } from '../../../store/vaults/vaults.ts';
+import { tokenEndpoint } from '../../support/mcp/token-endpoint.ts';
+import { memoryKeys } from '../../support/memory-keys.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { anyContext } from '../../support/mcp/servers.ts';
 import { everythingAt, noSandbox, oddAddress } from '../../support/mcp/addresses.ts';
 import { openServers } from '../../../tools/mcp/open-servers.ts';
@@ -32,6 +36,7 @@ function opened(known: KnownServers, options: Partial<RunServersOptions> = {}, b
     log: (_, line) => void logged.push(line),
     bounds: { backoffMs: 60_000, mostBackoffMs: 60_000 },
     known,
+    vaults: new Vaults({ store: memoryStore(), now: Date.now, keys: memoryKeys() }),
     ...options,
   });
   onTestFinished(() => servers.close());
@@ -196,4 +201,111 @@ test('a public server whose answer no program can read is away, and harms nobody
   const { away } = await open(brought('odd', `http://odd.example:${port}/mcp`));
   expect(away()).toMatchObject([{ server: 'odd' }]);
   expect(away()[0]?.detail).not.toContain('public internet');
+});
+
+const dates = { created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z', archived_at: null };
+
+/** Vaults of this process, each with a bearer token for the address. */
+async function vaultsWith(url: string, tokens: Readonly<Record<string, string>>) {
+  const vaults = new Vaults({ store: memoryStore(), now: Date.now, keys: memoryKeys() });
+  const auth = { type: 'static_bearer', mcp_server_url: url } as const;
+  const idOf = (name: string): string => `vlt_${name.padEnd(26, '0')}`;
+  const put = async (name: string, token: string, version = 1): Promise<void> => {
+    const [vault, id] = [idOf(name), `vcrd_${name}`];
+    const secret = await vaults.writeSecrets({ vault, id }, auth, { token });
+    const item = { ...dates, display_name: null, metadata: {}, auth, secret, version };
+    await vaults.credentials(vault).append('ana', () => ({ id, item }));
+  };
+  for (const [name, token] of Object.entries(tokens)) {
+    await vaults.heads.append('ana', () => ({ id: idOf(name), item: { ...dates, display_name: name, metadata: {} } }));
+    await put(name, token);
+  }
+  const remove = (name: string) =>
+    vaults.credentials(idOf(name)).append('ana', () => ({ id: `vcrd_${name}`, item: null }));
+  return { vaults, idOf, put, remove };
+}
+
+test('each credential has a connection of its own, and the first vault that has one wins (G65)', async () => {
+  const odd = await oddAddress();
+  const { url } = odd.settings;
+  const { vaults, idOf } = await vaultsWith(url, { ana: 'sesame-ana', ben: 'sesame-ben' });
+  const { open } = opened({ [url]: { headers: { authorization: 'Bearer of-the-host', 'x-team': 'a' } } }, { vaults });
+  const withVaults = (...names: string[]) => open(brought('odd', url, { vaults: names.map(idOf) }));
+  const last = () => odd.seen.at(-1);
+  const [ana, ben] = [await withVaults('ana'), await withVaults('ben')];
+  const both = await withVaults('none', 'ben', 'ana');
+  const host = await open(brought('odd', url));
+  expect(odd.connections()).toBe(3);
+  for (const [{ registry }, token] of [
+    [ana, 'Bearer sesame-ana'],
+    [ben, 'Bearer sesame-ben'],
+    [both, 'Bearer sesame-ben'],
+    [host, 'Bearer of-the-host'],
+    [await withVaults('none'), 'Bearer of-the-host'],
+  ] as const) {
+    expect(await call(registry, 'mcp__odd__note')).toBe('noted note');
+    expect(last()).toBe(token);
+  }
+});
+
+test('a credential that was changed or deleted is looked at again before the next reply (G65)', async () => {
+  let accepted = 'Bearer sesame-old';
+  const odd = await oddAddress({ token: () => accepted });
+  const { url } = odd.settings;
+  const { vaults, idOf, put, remove } = await vaultsWith(url, { ana: 'sesame-old' });
+  const { open, logged } = opened({ [url]: {} }, { vaults });
+  const { mcpServers, registry, away } = await open(brought('odd', url, { vaults: [idOf('ana')] }));
+  expect(away()).toEqual([]);
+  accepted = 'Bearer sesame-new';
+  await put('ana', 'sesame-new', 2);
+  const refreshed = () => until(async () => (await registry.refresh?.(), odd.connections() === 2));
+  await refreshed();
+  expect(odd.seen.at(-1)).toBe('Bearer sesame-new');
+  await remove('ana');
+  await until(async () => (await registry.refresh?.(), away().length === 1));
+  expect(away()).toMatchObject([{ server: 'odd', unauthorized: true }]);
+  expect(odd.seen.at(-1)).toBeUndefined();
+  expect(JSON.stringify([logged, away(), mcpServers])).not.toContain('sesame');
+});
+
+test('a refused token of a vault, or vaults that cannot be read, are named and not shown (G65)', async () => {
+  const odd = await oddAddress({ token: () => 'Bearer other' });
+  const { url } = odd.settings;
+  const { vaults, idOf } = await vaultsWith(url, { ana: 'sesame-ana' });
+  const { open, logged } = opened({ [url]: {} }, { vaults });
+  const refused = await open(brought('odd', url, { vaults: [idOf('ana')] }));
+  expect(refused.away()).toMatchObject([{ unauthorized: true }]);
+  expect(refused.away()[0]?.detail).toContain('it does not accept the token of credential vcrd_ana');
+  const away = { ...memoryStore(), read: () => Promise.reject(new Error('the store is away')) };
+  const unread = opened({ [url]: {} }, { vaults: new Vaults({ store: away, now: Date.now, keys: undefined }) });
+  const { away: unreadAway } = await unread.open(brought('odd', url, { vaults: [idOf('ana')] }));
+  expect(unreadAway()[0]).toMatchObject({ unauthorized: true });
+  expect(unreadAway()[0]?.detail).toContain('the vaults of the session could not be read');
+  expect(odd.seen).not.toContain(undefined);
+  expect(JSON.stringify([logged, refused.away()])).not.toContain('sesame');
+});
+
+test('a token that a server refuses is refreshed, and the call goes on with the new one (G65)', async () => {
+  const endpoint = await tokenEndpoint({ expiresIn: 3_600 });
+  let accepted = 'Bearer access-1';
+  const odd = await oddAddress({ token: () => accepted });
+  const { url } = odd.settings;
+  const { vaults, idOf } = await vaultsWith(url, { ana: 'x' });
+  const [vault, id] = [idOf('ana'), 'vcrd_ana'];
+  const refresh = {
+    client_id: 'perdure',
+    token_endpoint: endpoint.url,
+    token_endpoint_auth: { type: 'none' },
+    resource: null,
+    scope: null,
+  } as const;
+  const auth = { type: 'mcp_oauth', mcp_server_url: url, expires_at: null, refresh } as const;
+  const secret = await vaults.writeSecrets({ vault, id }, auth, { token: 'access-1', refreshToken: 'refresh-1' });
+  const item = { ...dates, display_name: null, metadata: {}, auth, secret, version: 2 };
+  await vaults.credentials(vault).append('ana', () => ({ id, item }));
+  const { open } = opened({ [url]: {} }, { vaults });
+  const { registry } = await open(brought('odd', url, { vaults: [vault] }));
+  accepted = 'Bearer access-2';
+  expect(await call(registry, 'mcp__odd__note')).toBe('noted note');
+  expect([odd.connections(), endpoint.asked.length]).toEqual([1, 1]);
 });

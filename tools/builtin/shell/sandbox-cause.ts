@@ -2,7 +2,6 @@
 // reads of a connection that was refused, and not that nothing could be reached.
 import { statSync } from 'node:fs';
 
-import { join } from 'node:path';
 import type { ReachedSocket } from '../../../system/process/bwrap.ts';
 
 import { isInside, realOf } from '../../../system/process/places.ts';
