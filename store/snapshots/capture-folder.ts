@@ -16,7 +16,6 @@ import {
   type LookBounds,
   type OmittedWhy,
   PERMISSIONS,
-  whyNot,
 } from './folder-index.ts';
 import { FOLDER_MODE, loosePath, ObjectWriter, receivePack, runWithInput, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
@@ -34,6 +33,7 @@ import {
   listPermissions,
   type Omitted,
   parsePermissions,
+  whyNot,
 } from './snapshot-notes.ts';
 import { listPathModes, withPermissionChanges } from './read-notes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';

@@ -515,9 +515,3 @@ function isRacy({ mtimeMs, ctimeMs, readAt }: IndexedFile): boolean {
 }
 
 const isAscii = (latin1: string): boolean => Buffer.byteLength(latin1) === latin1.length;
-
-/** Says why snapshots leave a file out; null when they take it. */
-export function whyNot(stats: FoundFile['stats'], { fileBytes }: { readonly fileBytes: number }): OmittedWhy | null {
-  if (!stats.isFile() && !stats.isSymbolicLink()) return 'no_file';
-  return stats.size > fileBytes ? 'large' : null;
-}

@@ -3,7 +3,7 @@
 // Paths are bytes, kept as latin1.
 import { createHash } from 'node:crypto';
 import { parseIgnoreFile, parseIgnoreLines, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
-import type { IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
+import type { FoundFile, IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
 import { isGitsOwn } from './read-beginning.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
 
@@ -280,4 +280,10 @@ function createStacks(
     return text === undefined ? undefined : parseIgnoreFile(text, ignoresCase);
   };
   return (folder) => stackOf(folder).rules;
+}
+
+/** Says why snapshots leave a file out; null when they take it. */
+export function whyNot(stats: FoundFile['stats'], { fileBytes }: { readonly fileBytes: number }): OmittedWhy | null {
+  if (!stats.isFile() && !stats.isSymbolicLink()) return 'no_file';
+  return stats.size > fileBytes ? 'large' : null;
 }
