@@ -3,7 +3,7 @@
 // Paths are bytes, kept as latin1.
 import { createHash } from 'node:crypto';
 import { parseIgnoreFile, parseIgnoreLines, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
-import type { IndexedFolder, OmittedWhy, RulesInForce, FoundFile } from './folder-index.ts';
+import type { FoundFile, IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
 import { isGitsOwn } from './read-beginning.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
 
