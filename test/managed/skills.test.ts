@@ -227,7 +227,7 @@ describe('agents', () => {
     await withSkills(face, skills, roster([{ type: 'self' }]));
     const helper = await face.client.beta.agents.create({ ...AGENT, name: 'Helper', skills: skills as never });
     const other = withSkills(face, skills, roster([{ type: 'agent', id: helper.id }]));
-    expect(await messageOf(other)).toContain('of the roster has skills');
+    expect(await messageOf(other)).toContain('of the roster has MCP servers or skills');
   });
 });
 
