@@ -2,7 +2,6 @@
 // The `perdure` command. In a checkout it builds first when the sources are newer than what was
 // built from them.
 import { spawnSync } from 'node:child_process';
-
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { homedir } from 'node:os';

@@ -1,11 +1,8 @@
 // Reads a session's id from an argument and checks it before a server is opened, and names the
 // person at the terminal.
-
 import { isName, sessionIdProblem, WORKFLOW_TYPE } from '../client/faces/basics.ts';
-
 import { ClientProblem } from '../client/faces/start.ts';
 import type { OpenedServer, SessionId } from '../client/faces/types.ts';
-
 import type { Cli } from './cli.ts';
 import { UsageError } from './errors.ts';
 

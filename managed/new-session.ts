@@ -41,16 +41,16 @@ export const FILES_ELSEWHERE =
   'resources: files are attached to sessions of "cloud" environments that were created by this version of Perdure';
 
 /** Returns what the session is made of. Throws ManagedError. */
-export async function chooseSession(parts: SessionParts, id: string, body: NewSession, isRepeated: boolean) {
+export async function chooseSession(parts: SessionParts, id: string, body: NewSession) {
   const { environments, memoryStores } = parts;
   const environment = await environments.requireOpen(body.environment_id);
   const agent = await parts.agents.choose(body.agent);
   if (rosterOf(agent).length > 0) refuseRoster(agent, environment);
   if (body.budget) for (const { model } of [agent, ...rosterOf(agent)]) requirePrice(model.id);
   const requested = body.resources ?? [];
-  const resources = isRepeated ? [] : await attachMemoryStores(memoryStores, requested);
+  const resources = await attachMemoryStores(memoryStores, requested);
   const { vault_ids: vaults = [] } = body;
-  if (!isRepeated) await requireVaults(parts.vaults, vaults);
+  await requireVaults(parts.vaults, vaults);
   await refuseWrongAgent(parts, agent, environment, { session: id, resources, vaults });
   const isCloud = environment.config.type === 'cloud';
   if (requested.some(({ type }) => type !== 'memory_store') && !isCloud)

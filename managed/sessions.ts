@@ -70,12 +70,12 @@ export class Sessions {
    */
   async create(id: string, by: string, body: NewSession, deployment?: string): Promise<void> {
     const { stored, ports } = this.#parts;
-    const isRepeated = (await stored.sessionLog(id).read()).has(id);
-    const { agent, environment, resources, vaults } = await chooseSession(this.#parts, id, body, isRepeated);
+    if ((await stored.sessionLog(id).read()).has(id)) return;
+    const { agent, environment, resources, vaults } = await chooseSession(this.#parts, id, body);
     const isCloud = environment.config.type === 'cloud';
     const budget = body.budget?.max_list_cost.amount;
     const hash = await stored.putSessionAgent(agent);
-    if (!isRepeated) await attachToSession(this.#parts, { id, by, agent, resources: body.resources ?? [] });
+    await attachToSession(this.#parts, { id, by, agent, resources: body.resources ?? [] });
     const at = ports.now();
     const item: SessionItem = {
       createdAt: at,
@@ -102,7 +102,7 @@ export class Sessions {
 
   /** Checks what sessions are to be created of, and creates none. Throws ManagedError. */
   async check(body: NewSession): Promise<BetaManagedAgentsSessionAgent> {
-    const { agent } = await chooseSession(this.#parts, newId('sesn'), body, false);
+    const { agent } = await chooseSession(this.#parts, newId('sesn'), body);
     await this.#parts.files.check(body.resources ?? []);
     return agent;
   }
@@ -177,10 +177,12 @@ export class Sessions {
     const amount = budget?.max_list_cost.amount;
     const agent = body.agent && (await this.#changeAgent(id, body.agent));
     const hadWorkflow = budget === undefined || (await this.#changeBudget(id, by, amount));
-    const changes = { ...body, agent };
+    const changes = { ...body, agent: agent?.to };
     const before = await this.#tellLabels(id, by, changes);
     await this.change(id, by, (current) => {
       refuseArchived(id, current);
+      if (agent && current.agent !== agent.from && current.agent !== agent.to)
+        throw conflict('session_conflict', `another change of the agent of session ${id} came first`);
       const { budget: currentBudget, ...item } = current;
       const nextBudget = budget === undefined ? currentBudget : amount;
       const changed = diffLabels(current, changes);
@@ -200,10 +202,10 @@ export class Sessions {
   }
 
   /**
-   * Returns the hash of the session's agent with other tools and servers, whose options the next
-   * message brings. Throws ManagedError unless the session is at rest.
+   * Returns the hashes of the session's agent and of it with other tools and servers, whose options
+   * the next message brings. Throws ManagedError unless the session is at rest.
    */
-  async #changeAgent(id: string, changes: Overrides): Promise<Hash> {
+  async #changeAgent(id: string, changes: Overrides): Promise<{ readonly from: Hash; readonly to: Hash }> {
     const { stored } = this.#parts;
     const found = await this.find(id);
     const { item } = found;
@@ -220,7 +222,8 @@ export class Sessions {
       session: id,
       ...present({ resources: item.resources, vaults: item.vaults }),
     });
-    return isDeepStrictEqual(agent, own) ? item.agent : stored.putSessionAgent(agent);
+    const to = isDeepStrictEqual(agent, own) ? item.agent : await stored.putSessionAgent(agent);
+    return { from: item.agent, to };
   }
 
   /**

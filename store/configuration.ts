@@ -1,6 +1,5 @@
 // The configuration that a run works with from its first iteration to its last (L57, L58). It is
 // stored once and referred to by its hash.
-
 import { RecentMap } from '../system/recent-map.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Effort, Rules } from '../workflows/contract/loop.ts';

@@ -1,12 +1,10 @@
 // perdure approve, deny and answer: each decides about one waiting call or question, or about all
 // that wait in the sessions of a filter (L55, L81).
 import type { Command } from 'commander';
-
 import { oneLine } from '../../client/faces/start.ts';
 import type { PendingApproval, PerdureClient } from '../../client/faces/types.ts';
 import { approvalWhat } from '../../client/faces/words.ts';
 import { callMethod, type Fields, type Operation, operations } from '../../client/operations/operations.ts';
-
 import { chooseAnswer, parseCallInput } from '../approving/pick-decision.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession, withDecidingWorker } from '../decide-session.ts';

@@ -1,10 +1,7 @@
 // perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
-
 import { parseFilter, plantTrees, rowsOfTree, sessionTable, stateMeant } from '../../client/faces/lists.ts';
-
 import type { ListedSession, Paint, SessionInfo } from '../../client/faces/types.ts';
-
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

@@ -6,10 +6,10 @@ export {
   NOTE_BYTES,
   notesFolder,
   readNotes,
+  REPLACED_NOTES,
   removeNote,
   replaceNote,
 } from '../../activities/memory/notes.ts';
-export { REPLACED_NOTES } from '../../activities/memory/notes.ts';
 export { listLostFolders } from '../sessions/files/lost-folders.ts';
 export { exportSession, importSession } from '../store-care/carry-session.ts';
 export { listSnapshotIds, packSnapshots, unpackSnapshots } from '../store-care/carry-snapshots.ts';

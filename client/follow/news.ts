@@ -1,5 +1,5 @@
-// The two sources that a follower reads: the live channel, and a look at the session every second
-// or so.
+// The two sources that a follower reads, the live channel and a look at the session every second or
+// so, and the run that it waits for.
 import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import { pause } from '../../system/async.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';

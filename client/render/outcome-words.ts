@@ -1,10 +1,8 @@
 // Says how a call came out as far as its result does not, and who allowed it; what an answer aside
 // has cost; and in one line what a running session does now. Pure.
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
-
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { oneLine } from '../paint.ts';
-
 import type { RunningState, SessionActivity } from '../sessions/running/running-row.ts';
 import type { SideAnswer } from '../sessions/updates/update.ts';
 import { formatCount, formatMoney } from '../units.ts';

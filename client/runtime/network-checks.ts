@@ -1,5 +1,5 @@
-// Checks the network for `perdure doctor`: which proxy each destination of a worker is reached
-// through (X5), and whether MCP servers can be used.
+// Checks for `perdure doctor`: which proxy each destination of a worker is reached through (X5),
+// whether the model (X1) and MCP servers can be used, and which tools are deferred (L74).
 import { isAbsolute } from 'node:path';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { describeNetwork, type Destination, openNetwork } from '../../connection/network/network.ts';

@@ -1,14 +1,11 @@
 // Opens the server that every command needs: the one that the environment names, or the embedded
 // one of the data folder, which it joins or starts.
-
 import type { Client } from '@temporalio/client';
 import { connectClient, type Connected, type Target } from '../../connection/connect-client.ts';
 import { type DataFolder, type Env, openDataFolder } from '../../connection/data-folder.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import type { Store } from '../../store/values/store.ts';
-
 import { SetupProblem } from '../../system/setup-problem.ts';
-
 import { type EmbeddedServer, joinServer } from '../../worker/embedded/join-server.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { isTraceparent } from '../../workflows/contract/ids.ts';

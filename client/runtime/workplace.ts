@@ -4,8 +4,6 @@ import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { Log } from '../../system/log.ts';
 import {
   type ChosenConfig,
-  keepWorker,
-  sayWhoseWork,
   staffFor,
   type Staffing,
   stayingWorkers,
@@ -20,6 +18,7 @@ import { readDeployment } from '../../worker/config/deployment.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
 import { newSessionId } from '../sessions/ids.ts';
+import { keepWorker, sayWhoseWork } from './keep-worker.ts';
 import { prepareWorker, startOwnWorker } from './own-worker.ts';
 import { openWholeServer, type OpenedServer } from './open-server.ts';
 import { watchPollers } from '../sessions/watch-pollers.ts';

@@ -7,7 +7,6 @@ import {
   sizeProblem,
   TOO_MANY_MEDIA,
 } from '../../store/transcript/media.ts';
-
 import { IMAGE_TYPES, type MediaType } from '../../workflows/contract/people.ts';
 import { ClientProblem } from '../problem.ts';
 

@@ -1,7 +1,6 @@
 // Reads everything a person can be shown of a session: the server's facts, the stored transcript,
 // and whether it is sound.
 import type { Client } from '@temporalio/client';
-
 import { verifyTranscript } from '../../store/log/audit.ts';
 import type { AuditProblem } from '../../store/log/audit-entries.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';

@@ -3,7 +3,6 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
-
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import {
@@ -18,10 +17,8 @@ import {
 } from '../../workflows/contract/session.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
-
 import { callUntilAnswered } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
-
 import {
   sessionDescription,
   type SessionDescription,

@@ -10,7 +10,6 @@ import { FORK_KEY } from '../../workflows/contract/fork.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import { type SessionInput, TASK_QUEUE } from '../../workflows/contract/session.ts';
-
 import { ClientProblem } from '../problem.ts';
 import { carryAt, optionsOf } from '../sessions/carry-at.ts';
 import type { SessionDescription } from '../sessions/info.ts';

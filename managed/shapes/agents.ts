@@ -1,5 +1,5 @@
 // Bodies of requests about agents. The compiler holds them to the SDK's types
-// (test/managed/types.ts, G90).
+// (test/managed/sdk-types.ts, G90).
 import { z } from 'zod';
 import { MOST_ROSTER } from '../../client/faces/outside.ts';
 import { PAGE_BOUNDS } from '../pages.ts';

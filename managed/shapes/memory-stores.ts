@@ -1,9 +1,8 @@
 // Bodies and queries of requests about memory stores (G67).
 import { z } from 'zod';
 import { pageQuery } from './agents.ts';
-import { metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
+import { displayName as name, metadata, metadataPatch, moment, wholeNumber } from './parse.ts';
 
-const name = z.string().regex(/^\P{Cc}{1,255}$/u, 'give 1 to 255 characters, none of them a control character');
 const description = z.string().max(1_024);
 
 export const memoryStoreCreate = z.strictObject({

@@ -99,6 +99,10 @@ const pairs = <Value extends z.ZodType<string | null>>(value: Value) =>
     .record(z.string().min(1).max(KEY), value)
     .refine((all) => Object.keys(all).length <= PAIRS, `at most ${PAIRS} pairs`);
 
+export const displayName = z
+  .string()
+  .regex(/^\P{Cc}{1,255}$/u, 'give 1 to 255 characters, none of them a control character');
+
 /** Metadata of a new resource (G11). */
 export const metadata = pairs(z.string().max(VALUE));
 /** A patch of metadata: a string sets, null removes. */

@@ -1,5 +1,4 @@
-// Bodies of requests about sessions and their events. Fields that are refused whatever their value
-// are `unknown` here: `sessions.ts` and `send.ts` name them in the error.
+// Bodies of requests about sessions and their events.
 import { z } from 'zod';
 import { mcpServers, model, pageQuery, skills, system, tools } from './agents.ts';
 import { resources } from './files.ts';

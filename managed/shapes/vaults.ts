@@ -5,12 +5,10 @@ import type { CredentialAuth, Secrets } from '../../client/faces/types.ts';
 import { invalid, unsupported } from '../errors.ts';
 import { formatTime } from '../ids.ts';
 import { urlProblem } from '../mcp-servers.ts';
-import { metadata, metadataPatch, moment } from './parse.ts';
+import { displayName as name, metadata, metadataPatch, moment } from './parse.ts';
 
 const LONGEST_URL = 2_000;
 const LONGEST_SECRET = 16_384;
-
-const name = z.string().regex(/^\P{Cc}{1,255}$/u, 'give 1 to 255 characters, none of them a control character');
 
 export const vaultCreate = z.strictObject({ display_name: name, metadata: metadata.optional() });
 

@@ -171,7 +171,7 @@ function checkFront(front: Awaited<ReturnType<typeof parseSkill>>): Pick<SkillUp
   if (reserved !== undefined) throw filesProblem(`the name in ${SKILL_FILE} has the reserved word "${reserved}"`);
   if (description.length > LONGEST_DESCRIPTION)
     throw filesProblem(`the description in ${SKILL_FILE} has over ${LONGEST_DESCRIPTION} characters`);
-  if (/<[^>]*>/.test(description)) throw filesProblem(`the description in ${SKILL_FILE} has an XML tag`);
+  if (/<[^<>]*>/.test(description)) throw filesProblem(`the description in ${SKILL_FILE} has an XML tag`);
   return { name, description };
 }
 

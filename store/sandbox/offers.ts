@@ -1,5 +1,5 @@
 // Offers of calls to self-hosted workers (G57). An offer is recorded before the call is shown, and
-// the record is its claim: no effect is shown twice.
+// the record is its claim: an effect begins once. Refused results are recorded as well (G50).
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { SettledEntry } from '../../workflows/contract/waits.ts';

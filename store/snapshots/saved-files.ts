@@ -1,11 +1,9 @@
 // Saves what is known of the files of a folder for the next process.
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-
 import { codeOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
 import type { IndexedFolder } from './folder-index.ts';
-
 import type { RawPath } from './listing.ts';
 
 /** A snapshot, the tree of its files, its commit, and its note on permissions. */

@@ -1,6 +1,5 @@
 // Examines images and PDF documents: their type, judged by their first bytes and never by a name,
 // and whether the Messages API accepts them. One that it refuses fails the whole request.
-
 import { type ImageType, type MediaType, MOST_MEDIA } from '../../workflows/contract/people.ts';
 import { inflateSync } from 'node:zlib';
 

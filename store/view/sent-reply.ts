@@ -1,7 +1,6 @@
 // Turns a stored reply into the blocks that are sent (L16, L39, L58, L59). Blocks go back as they
 // came. One that the API would refuse is left out or mended here; the transcript keeps it as it
 // came.
-
 import type { ContentBlock, ContentBlockParam, Message, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { chooseFreeId, type SentIds } from '../transcript/call-ids.ts';
 import type { ReplyEntry } from '../log/entries.ts';

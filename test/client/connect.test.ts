@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { readBeats } from '../../connection/worker-beats.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
-import { actWithWorker, keepWorker } from '../../client/runtime/session-workers.ts';
+import { actWithWorker, keepWorker } from '../../client/runtime/keep-worker.ts';
 import { isQueuePolled } from '../../connection/worker-polls.ts';
 import { pollerPatience, watchPollers } from '../../client/sessions/watch-pollers.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';

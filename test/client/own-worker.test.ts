@@ -1,6 +1,6 @@
 // Whoever brings up a worker is told whose work it takes up.
 import { expect, test } from 'vitest';
-import { sayWhoseWork } from '../../client/runtime/session-workers.ts';
+import { sayWhoseWork } from '../../client/runtime/keep-worker.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -9,7 +9,6 @@ import type {
   SessionStoreEntry,
   SessionSummaryEntry,
 } from '../shapes/facts.ts';
-
 import { getSessionMessages } from './sessions.ts';
 
 type StoredSession = { entries: SessionStoreEntry[]; mtime: number };

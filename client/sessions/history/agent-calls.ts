@@ -2,9 +2,7 @@
 // with the place of its call, and its title is the call's description. Pure.
 import type { Outcome } from '../../../store/log/entries.ts';
 import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
-
 import type { SessionInfo } from '../info.ts';
-
 import { foldItems, type Item, type ItemFold, type OpenCall, type OpenCalls, takeCalls } from './items.ts';
 
 export type AgentCallRecord = {

@@ -1,8 +1,6 @@
 // Draws all iterations of a session as bars, from its transcript and the server's history.
 import type { Client } from '@temporalio/client';
-
 import { reasonOf } from '../../../system/text.ts';
-
 import type { SessionReading } from '../read.ts';
 import { transcriptItems } from './items.ts';
 import { iterationName, iterationsOf, stepsByIteration, type StepsByName, withUnstored } from './iterations.ts';

@@ -1,12 +1,9 @@
 // Says at the end of a failed command's outcome that the sandbox was the likely cause: the model
 // reads of a connection that was refused, and not that nothing could be reached.
 import { statSync } from 'node:fs';
-
 import type { ReachedSocket } from '../../../system/process/bwrap.ts';
-
 import { isInside, realOf } from '../../../system/process/places.ts';
 import { toolVariableProblem } from '../../../workflows/contract/tool-env.ts';
-
 import { describeMissingAgent } from './key-agents.ts';
 
 type HeldCommand = {
