@@ -1,7 +1,8 @@
 // Zip archives of plain files. An archive is read by its central directory alone and within bounds.
 // One that is written stores files as they are: equal files make equal bytes.
 import { promisify } from 'node:util';
-import { crc32, inflateRaw } from 'node:zlib';
+// An older Node refuses the import of a name that it lacks before perdure can say what it needs.
+import zlib from 'node:zlib';
 
 /** `path` is relative, with slashes. */
 export type ZipFile = { readonly path: string; readonly bytes: Uint8Array; readonly isExecutable: boolean };
@@ -99,11 +100,11 @@ async function readMember(archive: Buffer, { path, method, crc, packed, size, at
   if (head.readUInt32LE(0) !== LOCAL) throw new ZipError('is damaged');
   const data = sliceAt(archive, at + LOCAL_BYTES + head.readUInt16LE(26) + head.readUInt16LE(28), packed);
   const bytes = await unpackData(data, method, size);
-  if (bytes.length !== size || crc32(bytes) !== crc) throw new ZipError('is damaged');
+  if (bytes.length !== size || zlib.crc32(bytes) !== crc) throw new ZipError('is damaged');
   return { path, bytes, isExecutable: rest.isExecutable };
 }
 
-const inflate = promisify<Buffer, { maxOutputLength: number }, Buffer>(inflateRaw);
+const inflate = promisify<Buffer, { maxOutputLength: number }, Buffer>(zlib.inflateRaw);
 
 /** Stops at the size that the directory says. */
 async function unpackData(data: Buffer, method: number, size: number): Promise<Buffer> {
@@ -142,7 +143,7 @@ export function writeZip(files: readonly ZipFile[]): Buffer {
     facts.writeUInt16LE(20, 0);
     facts.writeUInt16LE(UTF8, 2);
     facts.writeUInt16LE(DATE, 8);
-    facts.writeUInt32LE(crc32(bytes), 10);
+    facts.writeUInt32LE(zlib.crc32(bytes), 10);
     facts.writeUInt32LE(bytes.length, 14);
     facts.writeUInt32LE(bytes.length, 18);
     facts.writeUInt16LE(name.length, 22);

@@ -123,7 +123,7 @@ func main() {
 		"unknown":   errorOf(wrong.Beta.Agents.List(ctx, anthropic.BetaAgentListParams{})),
 		"role":      errorOf(looker.Beta.Agents.New(ctx, newAgent("A"))),
 		"missing":   errorOf(beta.Agents.Get(ctx, "agent_00000000000000000000000000", anthropic.BetaAgentGetParams{})),
-		"notServed": errorOf(beta.Vaults.List(ctx, anthropic.BetaVaultListParams{})),
+		"notServed": errorOf(beta.Messages.Batches.List(ctx, anthropic.BetaMessageBatchListParams{})),
 		"conflict": errorOf(beta.Agents.Update(ctx, agent.ID, anthropic.BetaAgentUpdateParams{
 			Name:    anthropic.String("Old"),
 			Version: anthropic.Int(1),

@@ -102,7 +102,7 @@ def failures(beta, agent, session):
         "unknown": error_of(lambda: wrong.beta.agents.list()),
         "role": error_of(lambda: looker.beta.agents.create(name="A", model="claude-sonnet-5-5")),
         "missing": error_of(lambda: beta.agents.retrieve("agent_00000000000000000000000000")),
-        "notServed": error_of(lambda: beta.vaults.list()),
+        "notServed": error_of(lambda: beta.messages.batches.list()),
         "conflict": error_of(lambda: beta.agents.update(agent.id, **stale)),
         "large": error_of(lambda: beta.sessions.events.send(session.id, events=large)),
     }
