@@ -15,7 +15,7 @@ import type { ManagedPorts } from './ports.ts';
 import type { FoundSession } from './session-status.ts';
 import type { Sessions } from './sessions.ts';
 import type { SessionLease } from './work/credentials.ts';
-import { keepResult, toolOf } from './work/refused.ts';
+import { keepResult, toolOfEvent } from './work/refused.ts';
 import { requireOffer } from './work/results.ts';
 import type { ResultBlock, SentEvent } from './shapes/sessions.ts';
 
@@ -157,7 +157,7 @@ async function requireGivenOnce({ ports, sessions, queues }: SettleParts, sendin
     const target = findTarget(timeline, sending);
     if (target.kind === 'early') throw error;
     const call = target.kind === 'open' ? target.wait.call : nameIn(target.fact);
-    const offered = { session: found.id, call, tool: toolOf(timeline, calledBy(event), call) };
+    const offered = { session: found.id, call, tool: toolOfEvent(timeline, calledBy(event), call) };
     if (!(await wasOffered(ports.store, offered, lease))) throw error;
   }
 }

@@ -12,7 +12,7 @@ import { Age, formatNumber } from '../page/figures.tsx';
 import { htmlOf, Layout } from '../page/layout.tsx';
 import { EmptyCard } from '../page/primitives.tsx';
 import type { WorkItem } from '../client/faces/types.ts';
-import { isPending, isWaiting, stateOf } from '../client/faces/work-items.ts';
+import { isPending, isQueued, stateOfItem } from '../client/faces/work-items.ts';
 import { isId } from './ids.ts';
 import { LIST_AGE_MS, type SessionItem } from './log/stored.ts';
 import type { Parts } from './request.ts';
@@ -210,10 +210,10 @@ function ItemRow({
 
 /** Names the state for people: the API calls waiting and handed-out items by one word. */
 function itemState(item: WorkItem): string {
-  if (isWaiting(item)) return item.repeats > 0 ? `queued again (${item.repeats})` : 'queued';
+  if (isQueued(item)) return item.repeats > 0 ? `queued again (${item.repeats})` : 'queued';
   if (isPending(item)) return 'handed out';
   if (item.stoppedAt === undefined && item.lease?.lapsedAt !== undefined) return 'lease lapsed';
-  return stateOf(item);
+  return stateOfItem(item);
 }
 
 /** Counts the sessions of agents and environments by their id, those not archived first. */

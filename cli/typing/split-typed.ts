@@ -63,7 +63,7 @@ export function typedSplitter(): TypedSplitter {
 
   const takePaste = (text: string): string | null => {
     const at = text.indexOf(pasteEnd);
-    const overlap = at < 0 ? heldLength(text, pasteEnd) : 0;
+    const overlap = at < 0 ? measureHeld(text, pasteEnd) : 0;
     pasted?.push(text.slice(0, at < 0 ? text.length - overlap : at));
     pending = at < 0 ? text.slice(text.length - overlap) : '';
     if (at < 0) return null;
@@ -196,7 +196,7 @@ function keyOf(code: number, modifiers: number): readonly TypedPart[] {
 }
 
 /** Characters at the end of `text` that may be the beginning of `mark`. */
-function heldLength(text: string, mark: string): number {
+function measureHeld(text: string, mark: string): number {
   for (let length = mark.length - 1; length > 0; length -= 1) if (text.endsWith(mark.slice(0, length))) return length;
   return 0;
 }

@@ -103,7 +103,10 @@ export class DeploymentRuns {
     const { ports, stored } = this.#parts;
     const due = [...(await stored.deployments.read())].map((one) => this.#fireDue(one));
     const isLeft = ([id, run]: NamedRun): boolean =>
-      !isOver(run) && ports.now() - run.createdAt >= OWN_MS && ports.now() >= (this.#rests.get(id) ?? 0);
+      !isOver(run) &&
+      !this.#open.has(id) &&
+      ports.now() - run.createdAt >= OWN_MS &&
+      ports.now() >= (this.#rests.get(id) ?? 0);
     const left = [...(await this.#read())].filter(isLeft).map(([id]) => id);
     await Promise.all([...due, ...left.map((id) => this.#finishLater(id))]);
   }
@@ -183,13 +186,16 @@ export class DeploymentRuns {
   }
 
   /** Creates the run's session and sends its events. Returns why that was refused, or null. */
-  async #openSession(id: string, { deployment, config, createdAt }: DeploymentRunItem): Promise<RunError | null> {
+  async #openSession(id: string, run: DeploymentRunItem): Promise<RunError | null> {
+    const { deployment, config, createdAt, scheduledAt } = run;
     const { stored, sessions, ports } = this.#parts;
     const session = sessionOfRun(id);
     const { body, events } = partsOfSession(await stored.deployment(config));
     const log = stored.sessionLog(session);
     try {
-      if (!(await log.read()).has(session)) {
+      const created = (await log.read()).get(session);
+      if (scheduledAt !== null && !created?.isStarted) await this.#parts.deployments.requireOpen(deployment);
+      if (!created) {
         const { model } = await sessions.check(body);
         await checkOpening(this.#parts, model.id, events);
         await sessions.create(session, deployment, body, deployment);

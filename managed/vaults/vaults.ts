@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { BetaManagedAgentsCredential, BetaManagedAgentsVault } from '@anthropic-ai/sdk/resources/beta/vaults';
 import type { CredentialItem, CredentialName, Resources, VaultItem } from '../../client/faces/types.ts';
 import { checkCredential, serverOf, Vaults } from '../../client/faces/vaults.ts';
+import { pause } from '../../system/async.ts';
 import { DatedResources } from '../dated-resources.ts';
 import { conflict, invalid, ManagedError } from '../errors.ts';
 import { isId } from '../ids.ts';
@@ -20,6 +21,8 @@ import {
 } from '../shapes/vaults.ts';
 
 const MOST_CREDENTIALS = 20;
+/** Milliseconds between looks whether a refresh is over. */
+const LOOK_MS = 250;
 const MOST_VAULTS = 50;
 
 const refuseVault = (id: string): ManagedError =>
@@ -115,7 +118,10 @@ export class VaultResources {
     return showCredential({ vault, id }, await this.#credentials(vault).retrieve(id));
   }
 
-  /** Begins anew when a refresh was stored meanwhile. Throws ManagedError. */
+  /**
+   * Begins anew when a refresh was stored meanwhile, or is under way: it spends the refresh token,
+   * unless the update brings another. Throws ManagedError.
+   */
   async updateCredential(
     name: CredentialName,
     by: string,
@@ -123,20 +129,28 @@ export class VaultResources {
   ): Promise<BetaManagedAgentsCredential> {
     const { vault, id } = name;
     await this.requireOpen(vault);
-    const before = await this.#credentials(vault).requireOpen(id);
-    const own = body.auth && (await this.#sealChanged(name, before, body.auth));
-    let isLate = false;
-    const item = await this.#credentials(vault).update(id, by, (now) => {
-      isLate = own !== undefined && now.secret !== before.secret;
-      if (isLate) return now;
-      const { refused: _, refreshing: __, ...rest } = now;
-      return {
-        ...(own ? { ...rest, ...own, version: now.version + 1 } : now),
-        display_name: body.display_name ?? now.display_name,
-        metadata: patchMetadata(now.metadata, body.metadata),
-      };
-    });
-    return isLate ? this.updateCredential(name, by, body) : showCredential(name, item);
+    for (;;) {
+      const before = await this.#credentials(vault).requireOpen(id);
+      const own = body.auth && !this.#mustWait(before, body) && (await this.#sealChanged(name, before, body.auth));
+      let isLate = own === false;
+      const item = await this.#credentials(vault).update(id, by, (now) => {
+        isLate ||= own !== undefined && (now.secret !== before.secret || this.#mustWait(now, body));
+        if (isLate) return now;
+        const { refused: _, refreshing: __, ...rest } = now;
+        return {
+          ...(own ? { ...rest, ...own, version: now.version + 1 } : now),
+          display_name: body.display_name ?? now.display_name,
+          metadata: patchMetadata(now.metadata, body.metadata),
+        };
+      });
+      if (!isLate) return showCredential(name, item);
+      await pause(LOOK_MS, new AbortController().signal);
+    }
+  }
+
+  #mustWait({ refreshing }: CredentialItem, { auth }: CredentialUpdate): boolean {
+    const bringsToken = auth?.type === 'mcp_oauth' && typeof auth.refresh?.refresh_token === 'string';
+    return auth !== undefined && !bringsToken && (refreshing?.until ?? 0) > this.#ports.now();
   }
 
   async archiveCredential({ vault, id }: CredentialName, by: string): Promise<BetaManagedAgentsCredential> {

@@ -29,7 +29,7 @@ export async function keepResult(
   { session, lease, by, id, call, result, isSettled }: Refused,
 ): Promise<void> {
   const isLate = lease
-    ? await wasOffered(store, { session, call, tool: toolOf(timeline, id, call) }, lease)
+    ? await wasOffered(store, { session, call, tool: toolOfEvent(timeline, id, call) }, lease)
     : isSettled;
   const settled = { kind: 'settled', call, how: 'result', by, result, at: now() } as const;
   const why = isLate ? 'late' : 'not_given';
@@ -37,7 +37,7 @@ export async function keepResult(
 }
 
 /** The call may be of an earlier reply. */
-export function toolOf({ facts }: Timeline, id: string, call: string): string {
+export function toolOfEvent({ facts }: Timeline, id: string, call: string): string {
   const entry = facts.find((fact) => fact.id === id)?.entry;
   const block = entry?.kind === 'reply' ? entry.message.content[placeInName(call).index] : undefined;
   return block?.type === 'tool_use' ? block.name : '';

@@ -11,7 +11,7 @@ import {
   refuseLease,
   requestStop,
   showingOf,
-  stateOf,
+  stateOfItem,
   wasOffered,
 } from '../../client/faces/work-items.ts';
 import { lineOf, ManagedError } from '../errors.ts';
@@ -84,7 +84,7 @@ async function stopIdle({ ports, queues }: Parts, lease: SessionLease, timeline:
   if (idleLeaseMs === undefined) return;
   const queue = queues.of(lease.environment);
   const item = (await queue.items()).get(lease.work);
-  if (item === undefined || refuseLease(item, lease.g) !== null || stateOf(item) !== 'active') return;
+  if (item === undefined || refuseLease(item, lease.g) !== null || stateOfItem(item) !== 'active') return;
   const since = Math.max(item.lease?.startedAt ?? Infinity, lastResultAt(timeline));
   if (now() - since < idleLeaseMs) return;
   for (const { call, why } of timeline.projection.waiting) {

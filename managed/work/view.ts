@@ -8,7 +8,7 @@ import {
   offerCall,
   recordStream,
   refuseLease,
-  stateOf,
+  stateOfItem,
   type WorkQueues,
 } from '../../client/faces/work-items.ts';
 import { randomName } from '../../system/random-name.ts';
@@ -126,7 +126,9 @@ const isNewest = ({ lease }: WorkItem, stream: string | undefined): boolean =>
 /** Tells whether calls may run: the worker has sent a heartbeat, and was not asked to stop. */
 export async function isLive({ queues }: LeaseParts, { environment, work, g, stream }: WorkerStream): Promise<boolean> {
   const item = (await queues.of(environment).items()).get(work);
-  return item !== undefined && refuseLease(item, g) === null && stateOf(item) === 'active' && isNewest(item, stream);
+  return (
+    item !== undefined && refuseLease(item, g) === null && stateOfItem(item) === 'active' && isNewest(item, stream)
+  );
 }
 
 /** Milliseconds for which listeners share a look at the queue. */

@@ -9,10 +9,10 @@ import type { Refusal, WorkItem, WorkQueue } from '../../client/faces/types.ts';
 import {
   acknowledge,
   isPending,
-  isWaiting,
+  isQueued,
   refuseLease,
   requestStop,
-  stateOf,
+  stateOfItem,
   stop,
   takeLease,
   type WorkQueues,
@@ -165,7 +165,7 @@ export class Work {
       type: 'work_heartbeat',
       last_heartbeat: heartbeatOf(this.#ports.now(), item.lease?.holder),
       lease_extended: isExtended,
-      state: stateOf(item),
+      state: stateOfItem(item),
       ttl_seconds: this.#ports.leaseMs / 1_000,
     };
   }
@@ -174,7 +174,7 @@ export class Work {
     const current_state = {
       last_heartbeat: item.lease?.startedAt === undefined ? null : formatTime(item.lease.startedAt),
       lease_extended: false,
-      state: stateOf(item),
+      state: stateOfItem(item),
       ttl_seconds: this.#ports.leaseMs / 1_000,
     };
     const details = { error_code: 'heartbeat_precondition_failed', current_state };
@@ -229,12 +229,12 @@ export class Work {
 
   async stats(environment: string): Promise<BetaSelfHostedWorkQueueStats> {
     const items = [...(await this.#queue(environment).items()).values()];
-    const queued = items.filter((item) => isWaiting(item) || isPending(item));
+    const queued = items.filter((item) => isQueued(item) || isPending(item));
     const now = this.#ports.now();
     const polls = [...(this.#polling.get(environment)?.values() ?? [])];
     return {
       type: 'work_queue_stats',
-      depth: queued.filter(isWaiting).length,
+      depth: queued.filter(isQueued).length,
       pending: queued.filter(isPending).length,
       oldest_queued_at: queued[0] ? formatTime(queued[0].createdAt) : null,
       workers_polling: polls.filter((at) => now - at <= POLLING_MS).length,
@@ -259,7 +259,7 @@ export class Work {
       metadata: { ...item.metadata },
       secret,
       started_at: timeOf(lease?.startedAt),
-      state: stateOf(item),
+      state: stateOfItem(item),
       stop_requested_at: timeOf(item.stopRequestedAt),
       stopped_at: timeOf(item.stoppedAt),
     };

@@ -152,7 +152,7 @@ type ItemState = 'queued' | 'starting' | 'active' | 'stopping' | 'stopped';
 /** `superseded`: another worker has the item, or will. */
 export type Refusal = 'superseded' | 'stopped' | 'lapsed' | 'held';
 
-export function stateOf({ lease, stopRequestedAt, stoppedAt }: WorkItem): ItemState {
+export function stateOfItem({ lease, stopRequestedAt, stoppedAt }: WorkItem): ItemState {
   if (stoppedAt !== undefined) return 'stopped';
   if (stopRequestedAt !== undefined) return 'stopping';
   if (lease?.startedAt !== undefined) return 'active';
@@ -160,13 +160,13 @@ export function stateOf({ lease, stopRequestedAt, stoppedAt }: WorkItem): ItemSt
 }
 
 /** Was handed to a worker that has not acknowledged it. */
-export const isPending = (item: WorkItem): boolean => stateOf(item) === 'queued' && item.lease !== undefined;
+export const isPending = (item: WorkItem): boolean => stateOfItem(item) === 'queued' && item.lease !== undefined;
 
-export const isWaiting = (item: WorkItem): boolean => stateOf(item) === 'queued' && item.lease === undefined;
+export const isQueued = (item: WorkItem): boolean => stateOfItem(item) === 'queued' && item.lease === undefined;
 
 /** `reclaimMs`: how long a worker may take to acknowledge. */
 export function isClaimable(item: WorkItem, now: number, reclaimMs: number): boolean {
-  if (isWaiting(item)) return item.from <= now;
+  if (isQueued(item)) return item.from <= now;
   return isPending(item) && item.lease!.polledAt + reclaimMs <= now;
 }
 

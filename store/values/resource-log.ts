@@ -29,7 +29,7 @@ export type Resources<Item> = ReadonlyMap<string, Item>;
 /** A resource's new value; null deletes it, and its id is never free again. */
 export type Change<Item> = { readonly id: string; readonly item: Item | null };
 
-export type LogOptions<Item> = {
+type LogOptions<Item> = {
   readonly store: Store;
   /** A segment of the store's keys. */
   readonly name: string;

@@ -196,10 +196,10 @@ const placeOf = ({ vault, id }: CredentialName, auth: CredentialAuth): readonly 
 export async function findKeptSecrets(store: Store, now: () => number): Promise<(key: string) => boolean | undefined> {
   const vaults = new Vaults({ store, now, keys: undefined });
   const needed = new Set<string>();
-  for (const vault of (await vaults.heads.read()).keys()) {
+  for (const [vault, { archived_at }] of await vaults.heads.read()) {
     needed.add(credentialLogName(vault)).add(`${credentialLogName(vault)}-checkpoints`);
     for (const { secret } of (await vaults.credentials(vault).read()).values())
-      if (secret !== null) needed.add(`${vault}/${secret}`);
+      if (secret !== null && archived_at === null) needed.add(`${vault}/${secret}`);
   }
   return (key) => {
     const [kind, segment = '', name] = key.split('/');

@@ -364,3 +364,21 @@ describe('the times of a schedule', () => {
     expect(times(expression, timezone, from)).toEqual(expected);
   });
 });
+
+test('a run that waits for another try ends with its deployment, and starts no session (G71)', async () => {
+  let isAway = true;
+  const aroundStart: Hooks[1] = (_, start) =>
+    isAway ? Promise.reject(new Error('Temporal is away')) : Promise.resolve(start());
+  const { deployments, deployment, fireAt, runs, starts, sessions } = await deployed(
+    { schedule: cron('1 12 2 3 *') },
+    aroundStart,
+  );
+  await fireAt('2026-03-02T12:01:00Z');
+  await deployments.archive(deployment.id);
+  isAway = false;
+  const tries = starts().length;
+  await fireAt('2026-03-02T20:00:00Z');
+  expect(starts()).toHaveLength(tries);
+  expect(await runs()).toMatchObject([{ session_id: null, error: { type: 'session_creation_rejected_error' } }]);
+  expect(await collect(sessions.list({ deployment_id: deployment.id }))).toEqual([]);
+});

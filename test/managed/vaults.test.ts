@@ -7,6 +7,7 @@ import { filesWith } from '../support/files-with.ts';
 import { oddAddress } from '../support/mcp/addresses.ts';
 import { tokenEndpoint } from '../support/mcp/token-endpoint.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
 import { AGENT, codeOf, collect, errorOf, HEADERS, post, stagedManaged, text, token } from './staged.ts';
 
 const SHOP = 'https://shop.example/mcp';
@@ -271,4 +272,23 @@ describe('a session', () => {
     await vaults.archive(vault.id);
     expect(codeOf(await create(vault.id))).toBe('vault_archived');
   });
+});
+
+test('an update waits for a refresh under way, whose tokens it keeps (G65)', async () => {
+  const gates: (() => void)[] = [];
+  const endpoint = await tokenEndpoint({
+    before: () =>
+      gates.length > 0 ? undefined : new Promise<undefined>((resolve) => gates.push(() => resolve(undefined))),
+  });
+  const odd = await oddAddress({ token: () => 'Bearer access-2' });
+  const { credentials, add, at } = await openVault({ fetch });
+  const { id } = await add(oauth(odd.settings.url, endpoint.url));
+  const checking = credentials.mcpOAuthValidate(id, at);
+  await until(() => gates.length === 1);
+  const updating = credentials.update(id, { ...at, auth: { type: 'mcp_oauth', refresh: { scope: 'c' } } });
+  gates[0]?.();
+  expect(await checking).toMatchObject({ status: 'valid', refresh: { status: 'succeeded' } });
+  expect(await updating).toMatchObject({ auth: { refresh: { scope: 'c' } } });
+  expect(await credentials.mcpOAuthValidate(id, at)).toMatchObject({ status: 'valid', refresh: null });
+  expect([endpoint.asked.length, endpoint.isGone()]).toEqual([1, false]);
 });

@@ -3,7 +3,7 @@ import type Anthropic from '@anthropic-ai/sdk';
 import { sessionsTokenFromSecret } from '@anthropic-ai/sdk/lib/environments/worker';
 import { expect, test } from 'vitest';
 import type { ManagedPorts } from '../../managed/ports.ts';
-import { stateOf, WorkQueue } from '../../store/sandbox/queue.ts';
+import { stateOfItem, WorkQueue } from '../../store/sandbox/queue.ts';
 import { description } from '../client/support.ts';
 import { until } from '../support/until.ts';
 import { AGENT, codeOf, collect, errorOf, HEADERS, post, type Staged, stagedManaged, text, token } from './staged.ts';
@@ -154,7 +154,7 @@ test('a token of a lease that another has followed neither stops nor acknowledge
   await beat(own, environment, second.id, 'NO_HEARTBEAT');
   await refuseAll();
   expect([...leases]).toEqual([`${second.id}.2`]);
-  expect(stateOf((await queue.items()).get(second.id)!)).toBe('active');
+  expect(stateOfItem((await queue.items()).get(second.id)!)).toBe('active');
 });
 
 test('a force-stop that was killed before it ended the lease is finished by its retry (G78)', async () => {
@@ -165,7 +165,7 @@ test('a force-stop that was killed before it ended the lease is finished by its 
   const own = { ...ports.leases };
   const states: string[] = [];
   ports.leases.open = async (lease) => {
-    states.push(stateOf((await queue.items()).get(id)!));
+    states.push(stateOfItem((await queue.items()).get(id)!));
     await own.open(lease);
   };
   ports.leases.end = () => Promise.reject(new Error('killed'));

@@ -13,7 +13,7 @@ import {
   streamToWorker,
   type WorkerStream,
 } from '../../managed/work/view.ts';
-import { lapse, requestStop, stateOf, takeLease, WorkQueues } from '../../store/sandbox/queue.ts';
+import { lapse, requestStop, stateOfItem, takeLease, WorkQueues } from '../../store/sandbox/queue.ts';
 import { beginRun, type LeaseName, offerCall, recordFenced } from '../../store/sandbox/offers.ts';
 import { memoryStore } from '../support/memory-store.ts';
 
@@ -223,7 +223,7 @@ describe('a worker without an open call', () => {
     const ports = { ...parts.ports, idleLeaseMs, now: () => now, log: (line: string) => expect(line).toBe('') };
     const sessions = { find: async () => ({}), timeline: async () => open };
     await lookAfterLease({ ports, queues: parts.queues, sessions } as never, own);
-    return stateOf((await queue.items()).get(own.work)!);
+    return stateOfItem((await queue.items()).get(own.work)!);
   };
   const rested = (at: number): Timeline => {
     const one = timeline(['bash'], [], [result(0)]);

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { temporalLeases } from '../../managed/work/leases.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
-import { acknowledge, stateOf, WorkQueue } from '../../store/sandbox/queue.ts';
+import { acknowledge, stateOfItem, WorkQueue } from '../../store/sandbox/queue.ts';
 import { offerCall } from '../../store/sandbox/offers.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { sandboxTools } from '../../managed/work/tools.ts';
@@ -60,7 +60,7 @@ test('five items in a row without a heartbeat are noted for people, once (G78)',
   for (let n = 2; n <= 6; n += 1) {
     const claimed = await until(() => queue.claim({ worker: 'w', reclaimMs: 600_000 }));
     await leases.open({ ...lease, work: claimed.id, ttlMs: 1_000, graceMs: 0 });
-    await until(async () => stateOf((await queue.items()).get(claimed.id)!) === 'stopped');
+    await until(async () => stateOfItem((await queue.items()).get(claimed.id)!) === 'stopped');
   }
   await until(async () => (await queue.items()).size === 7);
   const notices = await until(async () => {
@@ -81,7 +81,7 @@ test('a lease without heartbeats lapses: the outcome of what was given is unknow
   const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
   expect(outcomes).toMatchObject([{ isError: true, content: expect.stringContaining('outcome unknown') as string }]);
   const item = (await queue.items()).get(lease.work)!;
-  expect([stateOf(item), item.lease?.lapsedAt !== undefined]).toEqual(['stopped', true]);
+  expect([stateOfItem(item), item.lease?.lapsedAt !== undefined]).toEqual(['stopped', true]);
   expect((await queue.items()).size).toBe(1);
   expect(await leases.beat(lease)).toBe(false);
   await keepHistory('a lease that lapses, whose call is concluded (G60)', handle);
@@ -113,7 +113,7 @@ test('heartbeats make no history, and a worker that leaves has a read done by th
   await leases.end(lease);
   await handle.result();
   const items = [...(await queue.items()).values()];
-  expect(items.map(stateOf)).toEqual(['stopped', 'queued']);
+  expect(items.map(stateOfItem)).toEqual(['stopped', 'queued']);
   expect(items[1]).toMatchObject({ repeats: 1, session: lease.session });
   await keepHistory('a lease that its worker ends, with a call left to read (G57)', handle);
 });

@@ -3,6 +3,8 @@
 import type { FetchLike } from '@modelcontextprotocol/client';
 import type { FoundCredential } from '../../store/vaults/vaults.ts';
 import { createRedact } from '../../system/redact.ts';
+import { createBoundedFetch } from './bounded-fetch.ts';
+import { mcpBounds } from './servers.ts';
 import { findToken, type HttpExcerpt, readAnswer, RefreshFailed, toExcerpt, type TokenMeans } from './vault-tokens.ts';
 
 /** `method`: the request of MCP that failed. `http_response`: null where no answer came. */
@@ -51,11 +53,12 @@ async function probeServer(fetch: FetchLike, { item }: FoundCredential, token: s
   const signal = AbortSignal.timeout(PROBE_MS);
   let method = 'initialize';
   let failed: HttpExcerpt | null = null;
+  const bounded = createBoundedFetch({ fetch, limit: mcpBounds.message });
   const watched: FetchLike = async (url, init = {}) => {
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${token}`);
     const both = init.signal ? AbortSignal.any([init.signal, signal]) : signal;
-    const response = await fetch(url, { ...init, headers, signal: both });
+    const response = await bounded(url, { ...init, headers, signal: both });
     if (response.ok || init.method !== 'POST') return response;
     const answer = await readAnswer(response);
     failed = toExcerpt(answer, redact);

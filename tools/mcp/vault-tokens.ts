@@ -71,21 +71,37 @@ async function refreshOnce(means: TokenMeans, found: FoundCredential, secrets: S
   const { vaults, now, bounds = BOUNDS } = means;
   const { auth, secret } = found.item;
   const by = randomUUID();
-  if (!(await vaults.claimRefresh(found, secret, { by, until: now() + bounds.claimMs }))) return null;
+  const until = now() + bounds.claimMs;
+  if (!(await vaults.claimRefresh(found, secret, { by, until }))) return null;
   const claim = { secret, by };
-  try {
-    const granted = await requestToken(means, found, secrets);
-    const { token, refreshToken = secrets.refreshToken, expiresInMs } = granted;
-    const expires_at = expiresInMs === undefined ? null : new Date(now() + expiresInMs).toISOString();
-    const renewed: CredentialAuth = auth.type === 'mcp_oauth' ? { ...auth, expires_at } : auth;
-    const written = await vaults.writeSecrets(found, renewed, { ...secrets, token, refreshToken });
-    await vaults.endRefresh(found, claim, { auth: renewed, secret: written });
-    return token;
-  } catch (error) {
+  const answer = await requestToken(means, found, secrets).catch(async (error: unknown) => {
     const isFinal = error instanceof RefreshFailed && error.isFinal;
     await vaults.endRefresh(found, claim, isFinal ? { refused: error.detail } : {});
     throw error;
-  }
+  });
+  const { token, refreshToken = secrets.refreshToken, expiresInMs } = answer;
+  const expires_at = expiresInMs === undefined ? null : new Date(now() + expiresInMs).toISOString();
+  const renewed: CredentialAuth = auth.type === 'mcp_oauth' ? { ...auth, expires_at } : auth;
+  // The refresh token is spent: nobody sends it again while the claim counts.
+  await storeUntil({ until, now }, async () => {
+    const written = await vaults.writeSecrets(found, renewed, { ...secrets, token, refreshToken });
+    await vaults.endRefresh(found, claim, { auth: renewed, secret: written });
+  });
+  return token;
+}
+
+/** Tries again until it is stored, or until the moment. Throws StoreError. */
+async function storeUntil(
+  { until, now }: Pick<TokenMeans, 'now'> & { readonly until: number },
+  store: () => Promise<void>,
+): Promise<void> {
+  for (;;)
+    try {
+      return await store();
+    } catch (error) {
+      if (now() + LOOK_MS >= until) throw error;
+      await pause(LOOK_MS, new AbortController().signal);
+    }
 }
 
 /** An answer of HTTP as the API shows it, without secrets. */
@@ -117,8 +133,9 @@ export class RefreshFailed extends Error {
 
 const granted = z.object({
   access_token: z.string().regex(/^[\x21-\x7e]+$/),
-  refresh_token: z.string().min(1).optional(),
-  expires_in: z.coerce.number().positive().optional(),
+  // One that is malformed is absent: the access token counts.
+  refresh_token: z.string().min(1).optional().catch(undefined),
+  expires_in: z.coerce.number().positive().optional().catch(undefined),
 });
 const refusal = z.object({ error: z.string(), error_description: z.string().optional() });
 
@@ -140,7 +157,8 @@ async function requestToken(
   });
   const body = parseJson(answer.text);
   const token = granted.safeParse(body).data;
-  if (answer.status === 200 && token) {
+  const isSuccess = answer.status >= 200 && answer.status < 300;
+  if (isSuccess && token) {
     const { access_token, refresh_token: refreshToken, expires_in } = token;
     return { token: access_token, refreshToken, ...(expires_in && { expiresInMs: expires_in * 1_000 }) };
   }
@@ -149,7 +167,8 @@ async function requestToken(
   const isPassing = answer.status >= 500 || answer.status === 408 || answer.status === 429;
   throw new RefreshFailed(found, redact(clip(onOneLine(`HTTP status ${answer.status}: ${reasons}`), LONGEST_DETAIL)), {
     isFinal: !isPassing && (answer.status >= 400 || error !== undefined),
-    response: toExcerpt(answer, redact),
+    // What was granted may stand in the body of a success.
+    response: toExcerpt(isSuccess ? { ...answer, text: '' } : answer, redact),
   });
 }
 

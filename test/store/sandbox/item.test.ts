@@ -9,7 +9,7 @@ import {
   refuseLease,
   requestStop,
   silentAfter,
-  stateOf,
+  stateOfItem,
   stop,
   takeLease,
   type Refusal,
@@ -28,7 +28,7 @@ const active = held(takeLease(acknowledged, 1, 4_000, '123456'));
 
 test('an item is queued, starting, active, stopping and stopped (G77)', () => {
   const states = [queued, claimed, acknowledged, active, held(requestStop(active, 5_000)), held(stop(active, 6_000))];
-  expect(states.map(stateOf)).toEqual(['queued', 'queued', 'starting', 'active', 'stopping', 'stopped']);
+  expect(states.map(stateOfItem)).toEqual(['queued', 'queued', 'starting', 'active', 'stopping', 'stopped']);
 });
 
 test('a worker that does not acknowledge in its time loses the item to the next one (G77)', () => {

@@ -187,3 +187,42 @@ test('a check connects with the token, refreshes it after a 401, and says whethe
     refresh: { status: 'connect_error', http_response: null },
   });
 });
+
+test.each([{ refresh_token: null }, { expires_in: 0 }, { expires_in: null }, { expires_in: '' }])(
+  'a token that is granted with %j is used, and no check shows what was granted (G65)',
+  async (more) => {
+    const granted = { access_token: 'fresh-access', refresh_token: 'fresh-refresh', token_type: 'Bearer', ...more };
+    const endpoint = await tokenEndpoint({ before: () => ({ status: 201, body: granted }) });
+    const odd = await oddAddress({ token: () => 'Bearer other' });
+    const { first, found } = await credential(endpoint.url, { server: odd.settings.url });
+    const checked = await checkCredential(first, found);
+    expect(checked.refresh).toMatchObject({ status: 'succeeded' });
+    expect(JSON.stringify(checked)).not.toContain('fresh-');
+    expect((await stored(first)).secrets).toMatchObject({
+      token: 'fresh-access',
+      refreshToken: 'refresh_token' in more ? 'refresh-1' : 'fresh-refresh',
+    });
+  },
+);
+
+test('a success without a token shows nothing of its body (G65)', async () => {
+  const endpoint = await tokenEndpoint({ before: () => ({ status: 200, body: { refresh_token: 'fresh-refresh' } }) });
+  const { first, found } = await credential(endpoint.url);
+  const failed = await findToken(first, found, { refused: 'access-1' }).catch((error: unknown) => error);
+  expect(failed).toMatchObject({ name: 'RefreshFailed', response: { status_code: 200, body: '' } });
+});
+
+test('a store that fails after the grant is tried again, and the refresh token is spent once (G65)', async () => {
+  const endpoint = await tokenEndpoint();
+  const { first, second, found } = await credential(endpoint.url);
+  const write = first.vaults.writeSecrets.bind(first.vaults);
+  let isAway = true;
+  first.vaults.writeSecrets = (...given) => {
+    if (!isAway) return write(...given);
+    isAway = false;
+    return Promise.reject(new Error('the store is away'));
+  };
+  expect(await findToken(first, found, { refused: 'access-1' })).toBe('access-2');
+  expect(await findToken(second, found, { refused: 'access-1' })).toBe('access-2');
+  expect([endpoint.asked.length, endpoint.isGone()]).toEqual([1, false]);
+});

@@ -53,7 +53,7 @@ export function createTerminalText(emit: (bytes: Uint8Array) => void): TerminalT
     const whole = dropPartialEnd(all);
     partial = all.subarray(whole.length);
     const text = pending + whole.toString('utf8');
-    const length = text.length - heldLength(text);
+    const length = text.length - measureHeld(text);
     pending = text.slice(length);
     drawText(screen, text.slice(0, length));
   };
@@ -106,7 +106,7 @@ function findPlainLines(piece: Uint8Array): { readonly from: number; readonly to
 }
 
 /** Returns how many characters at the end may be the beginning of a sequence. */
-function heldLength(text: string): number {
+function measureHeld(text: string): number {
   const last = text.lastIndexOf('\u001b');
   if (last === -1) return 0;
   // The end of a string is a sequence of its own: its beginning is the escape before.
