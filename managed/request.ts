@@ -1,24 +1,16 @@
 // The request that handlers receive, their replies, and the dependencies that all of them share.
 import type { Role } from '../page/hosting/people.ts';
 import { type WorkQueues } from '../client/faces/work-items.ts';
-import type { Agents } from './agents.ts';
 import type { Caller } from './callers.ts';
-import type { Environments } from './environments.ts';
 import { notFound } from './errors.ts';
-import type { FileResources } from './files/file-resources.ts';
 import type { EventBus } from './events/bus.ts';
-import type { Timelines } from './events/timelines.ts';
 import { isId, type Prefix } from './ids.ts';
-import type { ManagedStore } from './log/stored.ts';
-import type { MemoryStores } from './memory/stores.ts';
 import type { Cursors } from './pages.ts';
-import type { ManagedPorts } from './ports.ts';
+import type { SessionParts } from './new-session.ts';
 import type { Sessions } from './sessions.ts';
 import type { Query } from './shapes/parse.ts';
 import type { FoundThread, Threads } from './threads.ts';
-import type { VaultResources } from './vaults/vaults.ts';
 import type { SessionLease } from './work/credentials.ts';
-import type { SkillResources } from './skills/skill-resources.ts';
 import type { Work } from './work/work.ts';
 
 export type ManagedRequest = {
@@ -56,16 +48,7 @@ export type Handler = (request: ManagedRequest) => Promise<object | null>;
 export type Paged<Item> = { readonly data: readonly Item[]; readonly next_page: string | null };
 
 /** The parts that all handlers share. */
-export type Parts = {
-  readonly ports: ManagedPorts;
-  readonly stored: ManagedStore;
-  readonly agents: Agents;
-  readonly environments: Environments;
-  readonly memoryStores: MemoryStores;
-  readonly skills: SkillResources;
-  readonly vaults: VaultResources;
-  readonly timelines: Timelines;
-  readonly files: FileResources;
+export type Parts = SessionParts & {
   readonly sessions: Sessions;
   readonly threads: Threads;
   readonly bus: EventBus;

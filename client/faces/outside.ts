@@ -10,7 +10,7 @@ export { SERVER_PREFIX } from '../../store/transcript/found-tools.ts';
 export { isOfWorker } from '../../workflows/contract/delegation.ts';
 export { isHash } from '../../workflows/contract/ids.ts';
 export { findRepeated } from '../../workflows/contract/list-problems.ts';
-export { mcpServersProblem, SERVER_NAME } from '../../workflows/contract/mcp-servers.ts';
+export { mcpServersProblem, MOST_VAULTS, SERVER_NAME } from '../../workflows/contract/mcp-servers.ts';
 export { MOST_ROSTER } from '../../workflows/contract/roster.ts';
 export { LONGEST_SYSTEM_MESSAGE } from '../../workflows/contract/people.ts';
 export { LONGEST_REASON, SIGNALS, UPDATES } from '../../workflows/contract/session.ts';

@@ -1,5 +1,6 @@
 // Bodies and queries of requests about deployments and their runs (G71).
 import { z } from 'zod';
+import { MOST_VAULTS } from '../../client/faces/outside.ts';
 import { agentList, description, name, pageQuery } from './agents.ts';
 import { resources } from './files.ts';
 import { flag, metadata, metadataPatch } from './parse.ts';
@@ -11,7 +12,7 @@ const initial_events = z
   .min(1)
   .max(MOST_EVENTS);
 const schedule = z.strictObject({ type: z.literal('cron'), expression: z.string(), timezone: z.string().max(100) });
-const vault_ids = z.array(z.string()).max(50);
+const vault_ids = z.array(z.string()).max(MOST_VAULTS);
 
 export const deploymentCreate = z.strictObject({
   agent,

@@ -1,10 +1,11 @@
 // Vaults and their credentials as resources (G65). A secret is sealed before it is stored, and no
 // answer has one.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { BetaManagedAgentsCredential, BetaManagedAgentsVault } from '@anthropic-ai/sdk/resources/beta/vaults';
+import { MOST_VAULTS } from '../../client/faces/outside.ts';
 import type { CredentialItem, CredentialName, Resources, VaultItem } from '../../client/faces/types.ts';
 import { checkCredential, serverOf, Vaults } from '../../client/faces/vaults.ts';
-import { pause } from '../../system/async.ts';
 import { DatedResources } from '../dated-resources.ts';
 import { conflict, invalid, ManagedError } from '../errors.ts';
 import { isId } from '../ids.ts';
@@ -23,7 +24,6 @@ import {
 const MOST_CREDENTIALS = 20;
 /** Milliseconds between looks whether a refresh is over. */
 const LOOK_MS = 250;
-const MOST_VAULTS = 50;
 
 const refuseVault = (id: string): ManagedError =>
   invalid(`vault ${id} is archived: it can be read and deleted alone`, undefined, 'vault_archived');
@@ -127,25 +127,34 @@ export class VaultResources {
     by: string,
     body: CredentialUpdate,
   ): Promise<BetaManagedAgentsCredential> {
-    const { vault, id } = name;
-    await this.requireOpen(vault);
+    await this.requireOpen(name.vault);
     for (;;) {
-      const before = await this.#credentials(vault).requireOpen(id);
-      const own = body.auth && !this.#mustWait(before, body) && (await this.#sealChanged(name, before, body.auth));
-      let isLate = own === false;
-      const item = await this.#credentials(vault).update(id, by, (now) => {
-        isLate ||= own !== undefined && (now.secret !== before.secret || this.#mustWait(now, body));
-        if (isLate) return now;
-        const { refused: _, refreshing: __, ...rest } = now;
-        return {
-          ...(own ? { ...rest, ...own, version: now.version + 1 } : now),
-          display_name: body.display_name ?? now.display_name,
-          metadata: patchMetadata(now.metadata, body.metadata),
-        };
-      });
-      if (!isLate) return showCredential(name, item);
-      await pause(LOOK_MS, new AbortController().signal);
+      const before = await this.#credentials(name.vault).requireOpen(name.id);
+      const item = this.#mustWait(before, body) ? null : await this.#change(name, by, { before, body });
+      if (item) return showCredential(name, item);
+      await sleep(LOOK_MS);
     }
+  }
+
+  /** Returns the changed credential; null when a refresh has begun, or was stored, since `before`. */
+  async #change(
+    name: CredentialName,
+    by: string,
+    { before, body }: { readonly before: CredentialItem; readonly body: CredentialUpdate },
+  ): Promise<CredentialItem | null> {
+    const own = body.auth && (await this.#sealChanged(name, before, body.auth));
+    let isLate = false;
+    const item = await this.#credentials(name.vault).update(name.id, by, (now) => {
+      isLate = own !== undefined && (now.secret !== before.secret || this.#mustWait(now, body));
+      if (isLate) return now;
+      const { refused: _, refreshing: __, ...rest } = now;
+      return {
+        ...(own ? { ...rest, ...own, version: now.version + 1 } : now),
+        display_name: body.display_name ?? now.display_name,
+        metadata: patchMetadata(now.metadata, body.metadata),
+      };
+    });
+    return isLate ? null : item;
   }
 
   #mustWait({ refreshing }: CredentialItem, { auth }: CredentialUpdate): boolean {

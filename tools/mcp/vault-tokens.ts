@@ -1,11 +1,11 @@
 // The tokens of vaults' credentials (G65): opened for a connection, and refreshed when they have
 // expired or were refused. One worker of all refreshes, by a claim in the vault's log.
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import type { Secrets } from '../../store/vaults/sealed-secrets.ts';
 import type { CredentialAuth, FoundCredential, TokenRefresh, Vaults } from '../../store/vaults/vaults.ts';
-import { pause } from '../../system/async.ts';
 import { whyFetchFailed } from '../../system/network.ts';
 import { createRedact, type Redact } from '../../system/redact.ts';
 import { clip, onOneLine } from '../../system/text.ts';
@@ -41,7 +41,6 @@ export type TokenRequest = {
  * was archived or deleted.
  */
 export async function findToken(means: TokenMeans, name: FoundCredential, request: TokenRequest = {}): Promise<string> {
-  const never = new AbortController().signal;
   for (;;) {
     const found = await means.vaults.credential(name);
     if (!found) throw new Error(`credential ${name.id} was archived or deleted`);
@@ -51,7 +50,7 @@ export async function findToken(means: TokenMeans, name: FoundCredential, reques
     if (refused !== undefined && request.again !== true) throw new RefreshFailed(found, refused, { isFinal: true });
     const token = await refreshOnce(means, found, secrets);
     if (token !== null) return token;
-    await pause(LOOK_MS, never);
+    await sleep(LOOK_MS);
   }
 }
 
@@ -100,7 +99,7 @@ async function storeUntil(
       return await store();
     } catch (error) {
       if (now() + LOOK_MS >= until) throw error;
-      await pause(LOOK_MS, new AbortController().signal);
+      await sleep(LOOK_MS);
     }
 }
 

@@ -25,7 +25,7 @@ const MOST_RUN_SERVERS = 20;
 /** Characters of JSON of all servers of a run. */
 const LONGEST_SERVERS = 64 * 1024;
 const LONGEST_URL = 2_000;
-const MOST_VAULTS = 50;
+export const MOST_VAULTS = 50;
 const VAULT_ID = /^vlt_[0-9a-z]{26}$/;
 
 /** The names of MCP servers: a tool is named `mcp__server__tool`. */
